@@ -1,0 +1,40 @@
+#!/bin/sh
+# Runs test programs and sums their `N passed, N failed` lines. Usage: check.sh BUILD_DIR [LABEL]
+# LABEL: check (default) or full. A program that prints no such line, or is killed, counts as one failure.
+set -u
+build=$1
+label=${2:-check}
+here=$(cd "$(dirname "$0")/.." && pwd)
+log=$build/check-logs
+mkdir -p "$log"
+passed=0 failed=0 failures=""
+run() {
+    name=$1
+    shift
+    start=$(date +%s)
+    "$@" >"$log/$name.log" 2>&1
+    code=$?
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log/$name.log" | tail -n 1)
+    if [ -n "$line" ]; then
+        p=${line%% *}
+        f=${line#*, }
+        f=${f%% *}
+    else
+        p=0 f=1
+    fi
+    if [ $code != 0 ] && [ "$f" = 0 ]; then f=1; fi
+    passed=$((passed + p))
+    failed=$((failed + f))
+    printf '%-28s %4d passed %3d failed  %4d s\n' "$name" "$p" "$f" "$(($(date +%s) - start))"
+    if [ "$f" != 0 ]; then
+        failures="$failures $name"
+        grep -v '^ok ' "$log/$name.log" | tail -n 40 | sed 's/^/    /'
+    fi
+}
+run layers "$here/scripts/check-layers.sh"
+while read -r name path; do
+    run "$name" "$path"
+done <"$build/tests/$label.list"
+[ -z "$failures" ] || echo "failed:$failures"
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]

@@ -1,0 +1,161 @@
+#include "cli/args.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *unit;
+    unsigned shift;
+} size_units[] = {{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}};
+
+static bool parse_digits(uint64_t *value, const char *text, const char **end) {
+    if (*text < '0' || *text > '9') return false;
+    errno = 0;
+    char *stop = NULL;
+    *value = strtoull(text, &stop, 10);
+    *end = stop;
+    return errno == 0;
+}
+
+bool cli_parse_size(uint64_t *bytes, const char *text) {
+    const char *end = NULL;
+    uint64_t value = 0;
+    if (!parse_digits(&value, text, &end)) return false;
+    while (*end == ' ') end++;
+    if (*end == 0 || strcmp(end, "B") == 0) {
+        *bytes = value;
+        return true;
+    }
+    for (size_t i = 0; i < sizeof size_units / sizeof size_units[0]; i++) {
+        if (strcmp(end, size_units[i].unit) != 0) continue;
+        if (value > UINT64_MAX >> size_units[i].shift) return false;
+        *bytes = value << size_units[i].shift;
+        return true;
+    }
+    return false;
+}
+
+const char *cli_format_size(char *text, uint64_t bytes) {
+    for (size_t i = sizeof size_units / sizeof size_units[0]; i-- > 0;) {
+        uint64_t unit = (uint64_t)1 << size_units[i].shift;
+        if (bytes >= unit && bytes % unit == 0) {
+            snprintf(text, 32, "%" PRIu64 "%s", bytes / unit, size_units[i].unit);
+            return text;
+        }
+    }
+    snprintf(text, 32, "%" PRIu64 " bytes", bytes);
+    return text;
+}
+
+static void print_help(const cli_command *command, const cli_option *options, size_t n_options,
+                       const cli_positional *positionals, size_t n_positionals) {
+    printf("usage: cuzk %s", command->name);
+    for (size_t i = 0; i < n_positionals; i++)
+        printf(positionals[i].optional ? " [%s]" : " %s", positionals[i].name);
+    for (size_t i = 0; i < n_options; i++)
+        if (options[i].required) printf(" --%s %s", options[i].name, options[i].metavar);
+    printf(" [options]\n\n%s\n", command->summary);
+    if (n_positionals) printf("\n");
+    for (size_t i = 0; i < n_positionals; i++) printf("  %-26s %s\n", positionals[i].name, positionals[i].help);
+    printf("\noptions:\n");
+    for (size_t i = 0; i < n_options; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "--%s%s%s", options[i].name, options[i].metavar ? " " : "",
+                 options[i].metavar ? options[i].metavar : "");
+        printf("  %-26s %s%s\n", left, options[i].help, options[i].required ? " (required)" : "");
+    }
+    printf("  %-26s %s\n", "--help", "this text");
+    if (command->details) printf("\n%s\n", command->details);
+}
+
+static cuzk_status set_value(cli_option *option, const char *text, cuzk_err *err) {
+    switch (option->type) {
+    case CLI_FLAG:
+        *(bool *)option->value = true;
+        return CUZK_OK;
+    case CLI_STRING:
+        *(const char **)option->value = text;
+        return CUZK_OK;
+    case CLI_U64: {
+        const char *end = NULL;
+        if (!parse_digits(option->value, text, &end) || *end)
+            return ZK_FAIL(err, CUZK_USAGE, "--%s: found \"%s\", expected a whole number", option->name, text);
+        return CUZK_OK;
+    }
+    case CLI_SIZE:
+        if (!cli_parse_size(option->value, text))
+            return ZK_FAIL(err, CUZK_USAGE, "--%s: found \"%s\", expected a size such as 2KiB, 32GiB or bytes",
+                           option->name, text);
+        return CUZK_OK;
+    }
+    return ZK_FAIL(err, CUZK_INTERNAL, "--%s: unknown option type", option->name);
+}
+
+static cli_option *find_option(cli_option *options, size_t n_options, const char *name, size_t length) {
+    for (size_t i = 0; i < n_options; i++)
+        if (strlen(options[i].name) == length && memcmp(options[i].name, name, length) == 0) return &options[i];
+    return NULL;
+}
+
+cuzk_status cli_parse(const cli_command *command, int argc, char **argv, cli_option *options, size_t n_options,
+                      const cli_positional *positionals, size_t n_positionals, bool *help, cuzk_err *err) {
+    size_t n_found = 0;
+    bool options_ended = false;
+    *help = false;
+    for (int i = 0; i < argc; i++) {
+        const char *arg = argv[i];
+        if (options_ended || arg[0] != '-' || arg[1] == 0) {
+            if (n_found == n_positionals)
+                return ZK_FAIL(err, CUZK_USAGE, "unexpected argument \"%s\" (see --help)", arg);
+            *positionals[n_found++].value = arg;
+            continue;
+        }
+        if (strcmp(arg, "--") == 0) {
+            options_ended = true;
+            continue;
+        }
+        if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+            print_help(command, options, n_options, positionals, n_positionals);
+            *help = true;
+            return CUZK_OK;
+        }
+        bool short_form = arg[1] != '-'; /* -o FILE is the one-letter spelling of an option named "o" */
+        const char *name = arg + (short_form ? 1 : 2);
+        const char *equals = short_form ? NULL : strchr(name, '=');
+        cli_option *option = find_option(options, n_options, name, equals ? (size_t)(equals - name) : strlen(name));
+        if (!option) return ZK_FAIL(err, CUZK_USAGE, "unknown option \"%s\" (see --help)", arg);
+        if (option->given) return ZK_FAIL(err, CUZK_USAGE, "--%s is given twice", option->name);
+        option->given = true;
+        const char *value = equals ? equals + 1 : NULL;
+        if (option->type == CLI_FLAG && value)
+            return ZK_FAIL(err, CUZK_USAGE, "--%s takes no value, found \"%s\"", option->name, value);
+        if (option->type != CLI_FLAG && !value) {
+            if (i + 1 == argc) return ZK_FAIL(err, CUZK_USAGE, "--%s needs a value (%s)", option->name, option->metavar);
+            value = argv[++i];
+        }
+        ZK_TRY(set_value(option, value, err));
+    }
+    for (size_t i = n_found; i < n_positionals; i++)
+        if (!positionals[i].optional)
+            return ZK_FAIL(err, CUZK_USAGE, "missing argument %s (see --help)", positionals[i].name);
+    for (size_t i = 0; i < n_options; i++)
+        if (options[i].required && !options[i].given)
+            return ZK_FAIL(err, CUZK_USAGE, "missing option --%s %s (see --help)", options[i].name, options[i].metavar);
+    return CUZK_OK;
+}
+
+bool cli_given(const cli_option *options, size_t n_options, const char *name) {
+    for (size_t i = 0; i < n_options; i++)
+        if (strcmp(options[i].name, name) == 0) return options[i].given;
+    return false;
+}
+
+int cli_report(const cli_command *command, cuzk_status status, const cuzk_err *err) {
+    if (status == CUZK_OK) return 0;
+    fprintf(stderr, "cuzk %s: %s\n", command->name,
+            err && err->message[0] ? err->message : cuzk_status_text(status));
+    return cuzk_status_exit_code(status);
+}

@@ -1,0 +1,54 @@
+/* Command-line arguments: every command has a table of options, from which parsing, checks and --help come. */
+#ifndef ZK_CLI_ARGS_H
+#define ZK_CLI_ARGS_H
+
+#include "base/status.h"
+
+typedef enum cli_type {
+    CLI_FLAG,   /* bool */
+    CLI_STRING, /* const char * */
+    CLI_U64,    /* uint64_t */
+    CLI_SIZE,   /* uint64_t: bytes, or with a unit KiB, MiB, GiB */
+} cli_type;
+
+typedef struct cli_option {
+    const char *name;    /* without the dashes */
+    const char *metavar; /* what the value is called in --help; NULL for flags */
+    cli_type type;
+    void *value;
+    const char *help;
+    bool required;
+    bool given; /* set by the parser */
+} cli_option;
+
+typedef struct cli_positional {
+    const char *name;
+    const char **value; /* NULL stays if an optional one is left out */
+    const char *help;
+    bool optional;
+} cli_positional;
+
+typedef struct cli_command {
+    const char *name; /* "circuit info" */
+    const char *summary;
+    int (*run)(const struct cli_command *self, int argc, char **argv); /* arguments after the name; exit code */
+    const char *details; /* more text for --help, or NULL */
+} cli_command;
+
+/* Parses. On --help prints the text to stdout and returns CUZK_OK with *help set. Unknown, repeated, missing or malformed
+ * arguments: CUZK_USAGE with a message. Options may be given as `--name value` or `--name=value`, anywhere; `--` ends
+ * them. */
+cuzk_status cli_parse(const cli_command *command, int argc, char **argv, cli_option *options, size_t n_options,
+                      const cli_positional *positionals, size_t n_positionals, bool *help, cuzk_err *err) ZK_MUST_USE;
+
+bool cli_given(const cli_option *options, size_t n_options, const char *name);
+
+/* "2KiB", "32GiB", "512 MiB" or plain bytes. */
+bool cli_parse_size(uint64_t *bytes, const char *text);
+/* "32GiB" for exact multiples, else "N bytes"; into a buffer of at least 32 bytes, returned. */
+const char *cli_format_size(char *text, uint64_t bytes);
+
+/* Prints one line on stderr, "cuzk COMMAND: message", and returns the exit code of the status. */
+int cli_report(const cli_command *command, cuzk_status status, const cuzk_err *err);
+
+#endif
