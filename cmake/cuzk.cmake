@@ -29,12 +29,49 @@ function(cuzk_layer name)
   target_link_libraries(zk_${name} PUBLIC cuzk_flags ${arg_LINK})
 endfunction()
 
-# cuzk_test(NAME source LINK libs...): one test program, run by `make check`.
+# cuzk_test(NAME source LINK libs... [FULL | E2E]): one test program.
+#   plain: part of `make check` and of the sanitizer run;  E2E: part of `make check` only;  FULL: part of `make check-full` only.
+# Each appends "name path" to the lists that scripts/check.sh reads.
 function(cuzk_test name source)
-  cmake_parse_arguments(arg "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(arg "FULL;E2E" "" "LINK" ${ARGN})
   add_executable(${name} ${source})
   target_link_libraries(${name} PRIVATE cuzk_flags ${arg_LINK})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(${name} PRIVATE ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors")
-  add_test(NAME ${name} COMMAND ${name})
+  if(arg_FULL)
+    cuzk_test_lists(${name} full)
+  elseif(arg_E2E)
+    cuzk_test_lists(${name} check full)
+  else()
+    cuzk_test_lists(${name} check full unit)
+    add_test(NAME ${name} COMMAND ${name})
+  endif()
+endfunction()
+
+# cuzk_test_script(NAME path): a shell script as an end-to-end test; called without arguments, with CUZK set by check.sh.
+function(cuzk_test_script name path)
+  cmake_parse_arguments(arg "FULL" "" "" ${ARGN})
+  if(arg_FULL)
+    set(lists full)
+  else()
+    set(lists check full)
+  endif()
+  foreach(list ${lists})
+    set_property(GLOBAL APPEND PROPERTY cuzk_tests_${list} "${name} ${path}")
+  endforeach()
+endfunction()
+
+function(cuzk_test_lists name)
+  foreach(list ${ARGN})
+    set_property(GLOBAL APPEND PROPERTY cuzk_tests_${list} "${name} $<TARGET_FILE:${name}>")
+  endforeach()
+endfunction()
+
+# Writes build/tests/{check,full,unit}.list; called once, at the end of tests/CMakeLists.txt.
+function(cuzk_write_test_lists)
+  foreach(list check full unit)
+    get_property(tests GLOBAL PROPERTY cuzk_tests_${list})
+    list(JOIN tests "\n" text)
+    file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/tests/${list}.list CONTENT "${text}\n")
+  endforeach()
 endfunction()
