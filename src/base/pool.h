@@ -16,7 +16,8 @@ unsigned zk_pool_n_threads(const zk_pool *pool); /* NULL counts as 1 */
  * `thread` is in [0, n_threads) and no two calls with the same value run at once. Chunks are handed out in ascending
  * order, dynamically. Returns when all are done; what they wrote is visible. A NULL pool runs all on the caller.
  * Calls from inside a running loop of the same pool run on the calling thread alone (no deadlock). Concurrent calls
- * from different outside threads are serialised. */
+ * from different outside threads are serialised. A loop of one pool may start loops of another as long as those never
+ * lead back to the first from the other pool's threads: that would wait for itself. */
 typedef void (*zk_range_fn)(void *ctx, size_t begin, size_t end, unsigned thread);
 void zk_pool_for(zk_pool *pool, size_t n, size_t grain, zk_range_fn fn, void *ctx);
 

@@ -47,7 +47,14 @@ void zk_err_prefix(cuzk_err *err, const char *format, ...) {
     int n = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (n < 0 || (size_t)n >= sizeof text) return;
-    snprintf(text + n, sizeof text - (size_t)n, ": %s", err->message);
+    /* A message too long is cut at its end. */
+    size_t at = (size_t)n, n_message = strlen(err->message);
+    if (sizeof text - at < 4) return;
+    text[at++] = ':';
+    text[at++] = ' ';
+    if (n_message > sizeof text - 1 - at) n_message = sizeof text - 1 - at;
+    memcpy(text + at, err->message, n_message);
+    text[at + n_message] = 0;
     memcpy(err->message, text, sizeof text);
 }
 

@@ -1,0 +1,1 @@
+cuzk_test(test_base ${CMAKE_CURRENT_LIST_DIR}/base_test.c LINK zk_base)
