@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "field/dispatch.h"
+#include "field/limb.h"
+
 typedef struct zk_fp {
     uint64_t l[6];
 } zk_fp;
@@ -27,20 +30,20 @@ extern const zk_fp zk_fp_r2;
 extern const uint64_t zk_fp_modulus[6];
 extern const zk_fp2 zk_fp2_zero, zk_fp2_one;
 
-void zk_fp_add(zk_fp *r, const zk_fp *a, const zk_fp *b);
-void zk_fp_sub(zk_fp *r, const zk_fp *a, const zk_fp *b);
-void zk_fp_neg(zk_fp *r, const zk_fp *a);
-void zk_fp_double(zk_fp *r, const zk_fp *a);
-void zk_fp_mul(zk_fp *r, const zk_fp *a, const zk_fp *b);
-void zk_fp_sqr(zk_fp *r, const zk_fp *a);
+static inline void zk_fp_add(zk_fp *r, const zk_fp *a, const zk_fp *b);
+static inline void zk_fp_sub(zk_fp *r, const zk_fp *a, const zk_fp *b);
+static inline void zk_fp_neg(zk_fp *r, const zk_fp *a);
+static inline void zk_fp_double(zk_fp *r, const zk_fp *a);
+static inline void zk_fp_mul(zk_fp *r, const zk_fp *a, const zk_fp *b);
+static inline void zk_fp_sqr(zk_fp *r, const zk_fp *a);
 void zk_fp_pow_var(zk_fp *r, const zk_fp *a, const uint64_t *e, size_t n_limbs);
 bool zk_fp_inv_var(zk_fp *r, const zk_fp *a);
 void zk_fp_batch_inv_var(zk_fp *a, size_t n, zk_fp *scratch);
-/* a^((p+1)/4) if its square is a, else false. */
+/* The smaller of the two roots as an integer; false if a is not a square. By a^((p+1)/4), as p = 3 mod 4. */
 bool zk_fp_sqrt_var(zk_fp *r, const zk_fp *a);
-bool zk_fp_is_zero(const zk_fp *a);
-bool zk_fp_is_one(const zk_fp *a);
-bool zk_fp_eq(const zk_fp *a, const zk_fp *b);
+static inline bool zk_fp_is_zero(const zk_fp *a);
+static inline bool zk_fp_is_one(const zk_fp *a);
+static inline bool zk_fp_eq(const zk_fp *a, const zk_fp *b);
 /* True if the canonical value is > (p-1)/2. */
 bool zk_fp_is_lexicographically_largest(const zk_fp *a);
 void zk_fp_from_u64(zk_fp *r, uint64_t v);
@@ -51,23 +54,25 @@ void zk_fp_to_bytes_be(uint8_t bytes[48], const zk_fp *a);
 bool zk_fp_from_bytes_le(zk_fp *r, const uint8_t bytes[48]);
 void zk_fp_to_bytes_le(uint8_t bytes[48], const zk_fp *a);
 
-void zk_fp2_add(zk_fp2 *r, const zk_fp2 *a, const zk_fp2 *b);
-void zk_fp2_sub(zk_fp2 *r, const zk_fp2 *a, const zk_fp2 *b);
-void zk_fp2_neg(zk_fp2 *r, const zk_fp2 *a);
-void zk_fp2_double(zk_fp2 *r, const zk_fp2 *a);
-void zk_fp2_mul(zk_fp2 *r, const zk_fp2 *a, const zk_fp2 *b);
-void zk_fp2_sqr(zk_fp2 *r, const zk_fp2 *a);
-void zk_fp2_mul_fp(zk_fp2 *r, const zk_fp2 *a, const zk_fp *b);
-void zk_fp2_mul_xi(zk_fp2 *r, const zk_fp2 *a); /* times 1 + u */
-void zk_fp2_conjugate(zk_fp2 *r, const zk_fp2 *a);
+static inline void zk_fp2_add(zk_fp2 *r, const zk_fp2 *a, const zk_fp2 *b);
+static inline void zk_fp2_sub(zk_fp2 *r, const zk_fp2 *a, const zk_fp2 *b);
+static inline void zk_fp2_neg(zk_fp2 *r, const zk_fp2 *a);
+static inline void zk_fp2_double(zk_fp2 *r, const zk_fp2 *a);
+static inline void zk_fp2_mul(zk_fp2 *r, const zk_fp2 *a, const zk_fp2 *b);
+static inline void zk_fp2_sqr(zk_fp2 *r, const zk_fp2 *a);
+static inline void zk_fp2_mul_fp(zk_fp2 *r, const zk_fp2 *a, const zk_fp *b);
+static inline void zk_fp2_mul_xi(zk_fp2 *r, const zk_fp2 *a); /* times 1 + u */
+static inline void zk_fp2_conjugate(zk_fp2 *r, const zk_fp2 *a);
 bool zk_fp2_inv_var(zk_fp2 *r, const zk_fp2 *a);
 void zk_fp2_batch_inv_var(zk_fp2 *a, size_t n, zk_fp2 *scratch);
 /* The root with the smaller (c1, then c0); false if a is not a square. */
 bool zk_fp2_sqrt_var(zk_fp2 *r, const zk_fp2 *a);
-bool zk_fp2_is_zero(const zk_fp2 *a);
-bool zk_fp2_is_one(const zk_fp2 *a);
-bool zk_fp2_eq(const zk_fp2 *a, const zk_fp2 *b);
+static inline bool zk_fp2_is_zero(const zk_fp2 *a);
+static inline bool zk_fp2_is_one(const zk_fp2 *a);
+static inline bool zk_fp2_eq(const zk_fp2 *a, const zk_fp2 *b);
 /* Decided by c1, and by c0 only when c1 = 0. */
 bool zk_fp2_is_lexicographically_largest(const zk_fp2 *a);
+
+#include "field/fp_impl.h"
 
 #endif

@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "field/dispatch.h"
+#include "field/limb.h"
+
 typedef struct zk_fr {
     uint64_t l[4];
 } zk_fr;
@@ -21,17 +24,18 @@ typedef struct zk_fr {
 #define ZK_FR_TWO_ADICITY 32
 
 extern const zk_fr zk_fr_zero, zk_fr_one;
-extern const zk_fr zk_fr_r2;                /* R^2: turns plain limbs into Montgomery form by one multiplication */
-extern const uint64_t zk_fr_modulus[4];     /* plain limbs */
-extern const zk_fr zk_fr_generator;         /* 7, generates the multiplicative group; also the coset shift */
+extern const zk_fr zk_fr_r2;                 /* R^2: turns plain limbs into Montgomery form by one multiplication */
+extern const uint64_t zk_fr_modulus[4];      /* plain limbs */
+extern const zk_fr zk_fr_generator;          /* 7, generates the multiplicative group; also the coset shift */
 extern const zk_fr zk_fr_root_of_unity_2_32; /* 7^((r-1)/2^32) */
 
-void zk_fr_add(zk_fr *r, const zk_fr *a, const zk_fr *b);
-void zk_fr_sub(zk_fr *r, const zk_fr *a, const zk_fr *b);
-void zk_fr_neg(zk_fr *r, const zk_fr *a);
-void zk_fr_double(zk_fr *r, const zk_fr *a);
-void zk_fr_mul(zk_fr *r, const zk_fr *a, const zk_fr *b);
-void zk_fr_sqr(zk_fr *r, const zk_fr *a);
+static inline void zk_fr_add(zk_fr *r, const zk_fr *a, const zk_fr *b);
+static inline void zk_fr_sub(zk_fr *r, const zk_fr *a, const zk_fr *b);
+static inline void zk_fr_neg(zk_fr *r, const zk_fr *a);
+static inline void zk_fr_double(zk_fr *r, const zk_fr *a);
+/* b may also be any 256-bit value: the result is a b R^-1 mod r all the same. */
+static inline void zk_fr_mul(zk_fr *r, const zk_fr *a, const zk_fr *b);
+static inline void zk_fr_sqr(zk_fr *r, const zk_fr *a);
 /* a^e, e as n 64-bit limbs, least significant first; 0^0 = 1. */
 void zk_fr_pow_var(zk_fr *r, const zk_fr *a, const uint64_t *e, size_t n_limbs);
 void zk_fr_pow_u64(zk_fr *r, const zk_fr *a, uint64_t e);
@@ -42,9 +46,9 @@ void zk_fr_batch_inv_var(zk_fr *a, size_t n, zk_fr *scratch);
 /* Smaller of the two roots as an integer; false if a is not a square. */
 bool zk_fr_sqrt_var(zk_fr *r, const zk_fr *a);
 
-bool zk_fr_is_zero(const zk_fr *a);
-bool zk_fr_is_one(const zk_fr *a);
-bool zk_fr_eq(const zk_fr *a, const zk_fr *b);
+static inline bool zk_fr_is_zero(const zk_fr *a);
+static inline bool zk_fr_is_one(const zk_fr *a);
+static inline bool zk_fr_eq(const zk_fr *a, const zk_fr *b);
 
 void zk_fr_from_u64(zk_fr *r, uint64_t v);
 void zk_fr_from_i64(zk_fr *r, int64_t v);
@@ -60,5 +64,7 @@ void zk_fr_from_bytes_wide(zk_fr *r, const uint8_t bytes[64]);
 void zk_fr_from_bytes_reduce(zk_fr *r, const uint8_t bytes[32]);
 /* Root of unity of order 2^log2_n, log2_n <= 32. */
 void zk_fr_root_of_unity(zk_fr *r, unsigned log2_n);
+
+#include "field/fr_impl.h"
 
 #endif

@@ -1,0 +1,65 @@
+#include "field/cpu.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#if defined(__x86_64__)
+static uint64_t read_xcr0(void) {
+    uint32_t lo, hi;
+    __asm__ volatile("xgetbv" : "=a"(lo), "=d"(hi) : "c"(0));
+    return (uint64_t)hi << 32 | lo;
+}
+
+static zk_cpu_features probe(void) {
+    zk_cpu_features f = {0};
+    unsigned a, b, c, d;
+    if (!__get_cpuid(1, &a, &b, &c, &d)) return f;
+    bool osxsave = c >> 27 & 1;
+    /* XCR0: bits 1-2 are xmm and ymm, bits 5-7 mask registers, upper zmm halves, zmm16-31. */
+    uint64_t xcr0 = osxsave ? read_xcr0() : 0;
+    bool os_ymm = (xcr0 & 0x06) == 0x06, os_zmm = (xcr0 & 0xe6) == 0xe6;
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return f;
+    f.bmi2 = b >> 8 & 1;
+    f.adx = b >> 19 & 1;
+    f.sha_ni = b >> 29 & 1;
+    f.avx2 = os_ymm && (b >> 5 & 1);
+    f.avx512f = os_zmm && (b >> 16 & 1);
+    f.avx512dq = f.avx512f && (b >> 17 & 1);
+    f.avx512ifma = f.avx512f && (b >> 21 & 1);
+    f.avx512bw = f.avx512f && (b >> 30 & 1);
+    f.avx512vl = f.avx512f && (b >> 31 & 1);
+    return f;
+}
+#else
+static zk_cpu_features probe(void) { return (zk_cpu_features){0}; }
+#endif
+
+const zk_cpu_features *zk_cpu_get_features(void) {
+    static zk_cpu_features features;
+    static atomic_int state; /* 0 unknown, 1 being written, 2 ready */
+    if (atomic_load_explicit(&state, memory_order_acquire) == 2) return &features;
+    int expected = 0;
+    if (atomic_compare_exchange_strong(&state, &expected, 1)) {
+        features = probe();
+        atomic_store_explicit(&state, 2, memory_order_release);
+    } else {
+        while (atomic_load_explicit(&state, memory_order_acquire) != 2) continue;
+    }
+    return &features;
+}
+
+zk_cpu_limit zk_cpu_get_limit(void) {
+    static const struct {
+        const char *name;
+        zk_cpu_limit limit;
+    } names[] = {{"portable", ZK_CPU_PORTABLE}, {"adx", ZK_CPU_ADX}, {"avx2", ZK_CPU_AVX2}, {"ifma", ZK_CPU_IFMA}};
+    const char *value = getenv("CUZK_CPU");
+    for (size_t i = 0; value && i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(value, names[i].name) == 0) return names[i].limit;
+    return ZK_CPU_BEST;
+}

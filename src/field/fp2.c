@@ -1,0 +1,122 @@
+#include "field/fp.h"
+#include "field/portable.h"
+
+const zk_fp2 zk_fp2_zero = {{{0}}, {{0}}};
+const zk_fp2 zk_fp2_one = {{{0x760900000002fffd, 0xebf4000bc40c0002, 0x5f48985753c758ba, 0x77ce585370525745,
+                             0x5c071a97a256ec6d, 0x15f65ec3fa80e493}},
+                           {{0}}};
+
+/* Karatsuba: 3M. */
+void zk_fp2_mul_portable(zk_fp2 *r, const zk_fp2 *a, const zk_fp2 *b) {
+    zk_fp v0, v1, sum_a, sum_b;
+    zk_fp_add(&sum_a, &a->c0, &a->c1);
+    zk_fp_add(&sum_b, &b->c0, &b->c1);
+    zk_fp_mul_portable(&v0, &a->c0, &b->c0);
+    zk_fp_mul_portable(&v1, &a->c1, &b->c1);
+    zk_fp_mul_portable(&sum_a, &sum_a, &sum_b);
+    zk_fp_sub(&r->c0, &v0, &v1);
+    zk_fp_sub(&sum_a, &sum_a, &v0);
+    zk_fp_sub(&r->c1, &sum_a, &v1);
+}
+
+/* (c0 + c1)(c0 - c1) + 2 c0 c1 u: 2M. */
+void zk_fp2_sqr_portable(zk_fp2 *r, const zk_fp2 *a) {
+    zk_fp sum, difference, twice;
+    zk_fp_add(&sum, &a->c0, &a->c1);
+    zk_fp_sub(&difference, &a->c0, &a->c1);
+    zk_fp_double(&twice, &a->c0);
+    zk_fp_mul_portable(&r->c1, &twice, &a->c1);
+    zk_fp_mul_portable(&r->c0, &sum, &difference);
+}
+
+/* 1/(c0 + c1 u) = (c0 - c1 u)/(c0^2 + c1^2) */
+bool zk_fp2_inv_var(zk_fp2 *r, const zk_fp2 *a) {
+    zk_fp norm, square;
+    zk_fp_sqr(&norm, &a->c0);
+    zk_fp_sqr(&square, &a->c1);
+    zk_fp_add(&norm, &norm, &square);
+    /* -1 is no square mod p, so the norm vanishes only for zero. */
+    bool invertible = zk_fp_inv_var(&norm, &norm);
+    zk_fp_mul(&r->c0, &a->c0, &norm);
+    zk_fp_mul(&r->c1, &a->c1, &norm);
+    zk_fp_neg(&r->c1, &r->c1);
+    return invertible;
+}
+
+void zk_fp2_batch_inv_var(zk_fp2 *a, size_t n, zk_fp2 *scratch) {
+    /* scratch[i] = product of the nonzero a[0..i) */
+    zk_fp2 product = zk_fp2_one, inverse;
+    for (size_t i = 0; i < n; i++) {
+        scratch[i] = product;
+        if (!zk_fp2_is_zero(&a[i])) zk_fp2_mul(&product, &product, &a[i]);
+    }
+    (void)zk_fp2_inv_var(&inverse, &product);
+    for (size_t i = n; i-- > 0;) {
+        if (zk_fp2_is_zero(&a[i])) continue;
+        zk_fp2 next;
+        zk_fp2_mul(&next, &inverse, &a[i]);
+        zk_fp2_mul(&a[i], &inverse, &scratch[i]);
+        inverse = next;
+    }
+}
+
+/* a^((p-3)/4); with it both 1/sqrt and sqrt of squares. */
+static void pow_p_minus_3_over_4(zk_fp *r, const zk_fp *a) {
+    static const uint64_t exponent[6] = {0xee7fbfffffffeaaa, 0x07aaffffac54ffff, 0xd9cc34a83dac3d89,
+                                         0xd91dd2e13ce144af, 0x92c6e9ed90d2eb35, 0x0680447a8e5ff9a6};
+    zk_fp_pow_var(r, a, exponent, 6);
+}
+
+/* r = 1/2 a */
+static void halve(zk_fp *r, const zk_fp *a) {
+    static const zk_fp half = {{0x1804000000015554, 0x855000053ab00001, 0x633cb57c253c276f, 0x6e22d1ec31ebb502,
+                                0xd3916126f2d14ca2, 0x17fbb8571a006596}};
+    zk_fp_mul(r, a, &half);
+}
+
+/* Some square root of a, c1 != 0, by the complex method: with n = sqrt(c0^2 + c1^2) one of d = (c0 +- n)/2 is a square
+ * x^2 in Fp, and the root is x + c1/(2x) u. Two exponentiations: w = d^((p-3)/4) gives x = d w, and d w^2 = +-1 says
+ * whether d is a square. If it is not, the other sign's d' = -c1^2/(4d) is one, whose root c1/(2x) follows from the
+ * same w. */
+static bool complex_sqrt(zk_fp2 *r, const zk_fp2 *a) {
+    zk_fp norm, t, d, w, x, y;
+    zk_fp_sqr(&norm, &a->c0);
+    zk_fp_sqr(&t, &a->c1);
+    zk_fp_add(&norm, &norm, &t);
+    if (!zk_fp_sqrt_var(&t, &norm)) return false; /* a is a square in Fp2 exactly if its norm is one in Fp */
+    zk_fp_add(&d, &a->c0, &t);
+    halve(&d, &d);
+    pow_p_minus_3_over_4(&w, &d);
+    zk_fp_mul(&x, &d, &w); /* d w^2 = x w = 1: x^2 = d, w = 1/x;  x w = -1: x^2 = -d, w = -1/x */
+    halve(&y, &a->c1);
+    zk_fp_mul(&y, &y, &w);
+    zk_fp_mul(&t, &x, &w);
+    if (zk_fp_is_one(&t)) {
+        r->c0 = x;
+        r->c1 = y;
+    } else {
+        /* y^2 = c1^2/(4 x^2) = -c1^2/(4d) = d', and y x' = c1/2 for x' = -x. */
+        r->c0 = y;
+        zk_fp_neg(&r->c1, &x);
+    }
+    return true;
+}
+
+bool zk_fp2_sqrt_var(zk_fp2 *r, const zk_fp2 *a) {
+    zk_fp2 root = zk_fp2_zero;
+    if (zk_fp_is_zero(&a->c1)) {
+        /* Every element of Fp is a square in Fp2: of x or of x u. */
+        zk_fp minus;
+        zk_fp_neg(&minus, &a->c0);
+        if (!zk_fp_sqrt_var(&root.c0, &a->c0) && !zk_fp_sqrt_var(&root.c1, &minus)) return false;
+    } else if (!complex_sqrt(&root, a)) {
+        return false;
+    }
+    if (zk_fp2_is_lexicographically_largest(&root)) zk_fp2_neg(&root, &root);
+    *r = root;
+    return true;
+}
+
+bool zk_fp2_is_lexicographically_largest(const zk_fp2 *a) {
+    return zk_fp_is_lexicographically_largest(zk_fp_is_zero(&a->c1) ? &a->c0 : &a->c1);
+}
