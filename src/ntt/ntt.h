@@ -22,8 +22,8 @@ void zk_ntt_inverse(const zk_ntt_domain *domain, zk_fr *x, zk_pool *pool);
 void zk_ntt_coset_forward(const zk_ntt_domain *domain, zk_fr *x, zk_pool *pool);
 void zk_ntt_coset_inverse(const zk_ntt_domain *domain, zk_fr *x, zk_pool *pool);
 
-/* The quotient of Groth16: a, b, c are evaluations over the domain (n elements each); on return a holds the n coefficients
- * of (a b - c)/(x^n - 1), of which the last is to be dropped by the caller; b and c are clobbered. */
+/* The quotient of Groth16: a, b, c are evaluations over the domain (n elements each); on return a holds the n
+ * coefficients of (a b - c)/(x^n - 1), of which the last is to be dropped by the caller; b and c are clobbered. */
 void zk_ntt_quotient(const zk_ntt_domain *domain, zk_fr *a, zk_fr *b, zk_fr *c, zk_pool *pool);
 
 #endif
