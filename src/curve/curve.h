@@ -38,8 +38,8 @@ extern const zk_g2_affine zk_g2_generator;
 /* How a decoder came to its answer. */
 typedef enum zk_point_verdict {
     ZK_POINT_OK,
-    ZK_POINT_BAD_FLAGS,      /* flag bits that the form does not allow */
-    ZK_POINT_NOT_CANONICAL,  /* coordinate >= p, or stray bits in an infinity */
+    ZK_POINT_BAD_FLAGS,     /* flag bits that the form does not allow */
+    ZK_POINT_NOT_CANONICAL, /* coordinate >= p, or stray bits in an infinity */
     ZK_POINT_NOT_ON_CURVE,
     ZK_POINT_NOT_IN_SUBGROUP,
 } zk_point_verdict;
