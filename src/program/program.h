@@ -52,12 +52,14 @@ typedef enum zk_op_code {
     ZK_OP_XOR,      /* dst (bit) <- lit a ^ lit b */
     ZK_OP_CH,       /* dst (bit) <- lit a ? lit b : lit c */
     ZK_OP_MAJ,      /* dst (bit) <- majority of lits a, b, c */
-    ZK_OP_SUM32,    /* dst .. dst+n-1 (bits, least significant first) <- sum of b words of 32 lits each at lits[a ..], plus
-                       the constant c (32 bits); n bits are kept */
-    ZK_OP_LC,       /* dst (wide or input) <- linear combination a */
+    ZK_OP_SUM32, /* dst .. dst+n-1 (bits, least significant first) <- sum of b words of 32 lits each at lits[a ..], plus
+                    the constant c (32 bits); n bits are kept */
+    ZK_OP_LC,    /* dst (wide or input) <- linear combination a */
     ZK_OP_MULADD,   /* dst (wide) <- lc a * lc b + lc c (c = ZK_NO_LC: nothing added) */
     ZK_OP_POSEIDON, /* the variables of one Poseidon permutation of arity n, from dst on, from the n wide variables
-                       lits[a ..] (as variables, not literals), domain tag b; order as the circuit gadget allocates them */
+                       lits[a ..] (as variables, not literals), domain tag coefs[b]: for each S-box of the optimised
+                       form, in order, its input (not in the first round), x^2, x^4 and output (of the tag's S-box in
+                       the first round, a constant, nothing), at the end the hash */
     ZK_N_OPS
 } zk_op_code;
 
@@ -69,12 +71,30 @@ typedef struct zk_op {
     uint32_t dst, a, b, c;
 } zk_op;
 
-/* One of A, B, C: row i of the template has terms[row[i] .. row[i+1]-1]. Within a row the constant comes first, then
- * inputs, ports and new aux variables by ascending local number; each variable once, no zero coefficient. */
+/* The dictionary of coefficients begins with 1, -1, 2, -2, 3, -3, 4, -4. */
+#define ZK_N_SMALL_COEFS 8u
+static inline int zk_small_coef(uint32_t coef) { return (int)(coef / 2 + 1) * (coef & 1 ? -1 : 1); }
+
+/* What a row of one matrix consists of; decides how it is evaluated. */
+typedef enum zk_row_class {
+    ZK_ROW_ZERO,  /* no terms */
+    ZK_ROW_SMALL, /* constant and bits with small coefficients, whose absolute values add up to <= ZK_ROW_SMALL_MAX */
+    ZK_ROW_BITS,  /* constant and bits, any coefficients */
+    ZK_ROW_WIDE,  /* has inputs or wide variables */
+} zk_row_class;
+#define ZK_ROW_SMALL_MAX 8
+
+/* One of A, B, C: row i of the template has terms[row[i] .. row[i+1]-1]. Within a row: the constant, ports that are
+ * inputs, new inputs, other ports, new aux variables, each by ascending local number; each variable once, no zero
+ * coefficient. So where an instance's ports ascend, the terms of its rows do, too. */
 typedef struct zk_matrix {
     uint32_t *row; /* [n_rows + 1] */
     zk_term *terms;
+    uint8_t *row_class; /* [n_rows] zk_row_class */
 } zk_matrix;
+
+/* What a local variable is. */
+typedef enum zk_local_kind { ZK_LOCAL_ONE, ZK_LOCAL_BIT, ZK_LOCAL_WIDE, ZK_LOCAL_INPUT } zk_local_kind;
 
 typedef struct zk_template {
     const char *name; /* gadget, for reports; static string */
@@ -82,12 +102,15 @@ typedef struct zk_template {
     uint32_t n_ops, n_lits, n_lcs;
     zk_matrix abc[3];
     zk_op *ops;
-    uint32_t *lits;       /* [n_lits] operand lists */
-    uint32_t *lc_start;   /* [n_lcs + 1] into lc_terms */
+    uint32_t *lits;     /* [n_lits] operand lists */
+    uint32_t *lc_start; /* [n_lcs + 1] into lc_terms */
     zk_term *lc_terms;
-    uint32_t *wide;       /* [n_wide] local aux numbers (0 = first new aux) that are wide, ascending */
-    uint64_t *wide_mask;  /* [ceil(n_aux/64)] the same as a bitmap */
+    uint32_t *wide;      /* [n_wide] local aux numbers (0 = first new aux) that are wide, ascending */
+    uint64_t *wide_mask; /* [ceil(n_aux/64)] the same as a bitmap */
+    uint8_t *kind;       /* [1 + n_ports + n_inputs + n_aux] zk_local_kind of each local variable */
 } zk_template;
+
+static inline uint32_t zk_template_n_locals(const zk_template *t) { return 1 + t->n_ports + t->n_inputs + t->n_aux; }
 
 /* Positions are running sums over the instances before. */
 typedef struct zk_instance {
@@ -103,9 +126,10 @@ typedef struct zk_program {
     uint32_t n_templates, n_instances, n_ports, n_coefs, n_levels;
     zk_template *templates;
     zk_instance *instances;
-    uint32_t *ports;       /* [n_ports] ZK_PORT_* */
-    zk_fr *coefs;          /* [n_coefs] dictionary, Montgomery form; 0: one, 1: minus one */
-    /* Schedule: instances in an order in which level k depends on levels < k only; instances of a level are independent. */
+    uint32_t *ports; /* [n_ports] ZK_PORT_* */
+    zk_fr *coefs;    /* [n_coefs] dictionary, Montgomery form */
+    /* Schedule: instances in an order in which level k depends on levels < k only; instances of a level are
+     * independent. */
     uint32_t *level_start; /* [n_levels + 1] into order */
     uint32_t *order;       /* [n_instances] */
     size_t bytes;          /* memory of all tables */
@@ -128,19 +152,20 @@ typedef struct zk_witness {
     zk_fr *wide;    /* [n_wide], Montgomery, in aux order */
 } zk_witness;
 
-/* Computes inputs, bits and wide from the hints ([n_hints] times 32 bytes LE canonical), level by level on the pool. The
- * arrays of `w` are the caller's, of the sizes above; they need not be cleared. */
+/* Computes inputs, bits and wide from the hints ([n_hints] times 32 bytes LE canonical), level by level on the pool.
+ * The arrays of `w` are the caller's, of the sizes above; they need not be cleared. */
 struct zk_pool;
 cuzk_status zk_program_witness(const zk_program *program, const uint8_t (*hints)[32], zk_witness *w,
                                struct zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 
-/* a_i, b_i, c_i = row i of A, B, C times the assignment, for all rows of the program, [n_rows] each, Montgomery. The rows that
- * Groth16 adds for the inputs are not included. Any of a, b, c may be NULL. */
+/* a_i, b_i, c_i = row i of A, B, C times the assignment, for all rows of the program, [n_rows] each, Montgomery. The
+ * rows that Groth16 adds for the inputs are not included. Any of a, b, c may be NULL. */
 cuzk_status zk_program_eval(const zk_program *program, const zk_witness *w, zk_fr *a, zk_fr *b, zk_fr *c,
                             struct zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 
 /* First row with a_i b_i != c_i, or n_rows if satisfied. */
-size_t zk_program_first_unsatisfied(const zk_fr *a, const zk_fr *b, const zk_fr *c, size_t n_rows, struct zk_pool *pool);
+size_t zk_program_first_unsatisfied(const zk_fr *a, const zk_fr *b, const zk_fr *c, size_t n_rows,
+                                    struct zk_pool *pool);
 
 /* ---- walking rows with circuit variables ---- */
 
@@ -149,8 +174,8 @@ typedef struct zk_row_term {
     uint32_t coef; /* dictionary index */
 } zk_row_term;
 
-/* Calls visit for each row of one matrix (0: A, 1: B, 2: C) in order, for instances [first, first + count). Terms are sorted:
- * inputs first, then aux, each by ascending index; each variable once. */
+/* Calls visit for each row of one matrix (0: A, 1: B, 2: C) in order, for instances [first, first + count). Terms are
+ * sorted: inputs first, then aux, each by ascending index; each variable once. */
 typedef void (*zk_row_visitor)(void *ctx, uint32_t row, const zk_row_term *terms, size_t n_terms);
 cuzk_status zk_program_walk(const zk_program *program, unsigned matrix, uint32_t first, uint32_t count,
                             zk_row_visitor visit, void *ctx, cuzk_err *err) ZK_MUST_USE;
@@ -161,8 +186,8 @@ typedef struct zk_program_stats {
     uint32_t a_aux, b_input, b_aux;
 } zk_program_stats;
 
-/* Which aux variables occur in A and in B (bitmaps [ceil(n_aux/64)]), and which inputs in B ([ceil(n_inputs/64)]). Any may
- * be NULL. */
+/* Which aux variables occur in A and in B (bitmaps [ceil(n_aux/64)]), and which inputs in B ([ceil(n_inputs/64)]). Any
+ * may be NULL. */
 cuzk_status zk_program_density(const zk_program *program, uint64_t *a_aux, uint64_t *b_aux, uint64_t *b_input,
                                zk_program_stats *stats, struct zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 
