@@ -1,0 +1,2 @@
+cuzk_test(test_circuit ${CMAKE_CURRENT_LIST_DIR}/circuit_test.c LINK zk_circuit)
+cuzk_test(test_circuit_full ${CMAKE_CURRENT_LIST_DIR}/circuit_full_test.c LINK zk_circuit FULL)
