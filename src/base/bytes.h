@@ -1,7 +1,9 @@
-/* Loads, stores and small bit helpers. */
+/* Loads, stores, small bit helpers, hexadecimal. */
 #ifndef ZK_BASE_BYTES_H
 #define ZK_BASE_BYTES_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -19,5 +21,11 @@ static inline size_t zk_min_size(size_t a, size_t b) { return a < b ? a : b; }
 static inline size_t zk_max_size(size_t a, size_t b) { return a > b ? a : b; }
 /* Least k with 2^k >= n; 0 for n <= 1. */
 static inline unsigned zk_log2_ceil(uint64_t n) { return n <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(n - 1); }
+
+/* Lower-case digits and a zero byte: text has room for 2 n + 1. */
+void zk_hex_encode(char *text, const uint8_t *data, size_t n);
+/* Exactly n_out bytes from the first 2 n_out characters (either case); false at the first that is no digit, so a
+ * zero-terminated text that is too short is refused and not overrun. What follows them is the caller's to check. */
+bool zk_hex_decode(uint8_t *out, size_t n_out, const char *text);
 
 #endif

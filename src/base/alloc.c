@@ -1,0 +1,60 @@
+#include "base/alloc.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static atomic_bool armed; /* keeps the counter out of the common path */
+static atomic_bool failed;
+static _Atomic uint64_t countdown;
+
+void zk_alloc_fail_nth(uint64_t nth) {
+    atomic_store(&armed, false);
+    atomic_store(&failed, false);
+    atomic_store(&countdown, nth);
+    atomic_store(&armed, nth != 0);
+}
+
+bool zk_alloc_failed(void) { return atomic_load(&failed); }
+
+bool zk_alloc_should_fail(void) {
+    if (!atomic_load_explicit(&armed, memory_order_relaxed)) return false;
+    if (atomic_fetch_sub(&countdown, 1) != 1) return false;
+    atomic_store(&armed, false);
+    atomic_store(&failed, true);
+    return true;
+}
+
+void *zk_malloc(size_t n_bytes) {
+    if (zk_alloc_should_fail()) return NULL;
+    return malloc(n_bytes ? n_bytes : 1);
+}
+
+void *zk_calloc(size_t n, size_t elem_bytes) {
+    if (zk_alloc_should_fail()) return NULL;
+    return n && elem_bytes ? calloc(n, elem_bytes) : calloc(1, 1);
+}
+
+void *zk_realloc(void *block, size_t n_bytes) {
+    if (zk_alloc_should_fail()) return NULL;
+    return realloc(block, n_bytes ? n_bytes : 1);
+}
+
+char *zk_strdup(const char *text) {
+    size_t n = strlen(text) + 1;
+    char *copy = zk_malloc(n);
+    if (copy) memcpy(copy, text, n);
+    return copy;
+}
+
+bool zk_grow(void **array, size_t *capacity, size_t n, size_t elem_bytes) {
+    if (n <= *capacity) return true;
+    size_t wanted = *capacity + *capacity / 2, n_bytes;
+    if (wanted < n) wanted = n;
+    if (wanted < 16) wanted = 16;
+    if (!zk_mul_size(&n_bytes, wanted, elem_bytes)) return false;
+    void *grown = zk_realloc(*array, n_bytes);
+    if (!grown) return false;
+    *array = grown;
+    *capacity = wanted;
+    return true;
+}
