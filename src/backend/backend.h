@@ -1,0 +1,244 @@
+/* One interface for the devices that prove.
+ *
+ * A backend is a device with memory: it keeps programs (circuits) and points (the queries of a proving key) resident
+ * and runs the stages of a proof on buffers of its own. Groth16 is written against this header alone, so that the same
+ * stages run on the CPU and on a GPU. What a backend knows of a circuit is its zk_program.
+ *
+ * A device fills in four small tables of function pointers; entries marked optional may be NULL. Callers use the
+ * functions at the end of this header, which check arguments once and forward. All field elements and points in buffers
+ * are in the 64-bit Montgomery forms of field/ and curve/.
+ *
+ * Variables of a circuit are statically *bits* or *full* field elements. The assignment lives in two buffers:
+ *   bits   bitmap over all aux variables (wide positions zero), ceil(n_aux/64) words
+ *   full   n_inputs inputs, then n_wide wide values: n_inputs + n_wide field elements
+ * A query of a proving key (points for some of the variables) is split once, at load, into the points of bit variables
+ * and the points of full variables. A *selection* holds the static masks that bring an assignment into the order of
+ * such a query: compacted bits go into a masked sum, compacted full values into an MSM.
+ *
+ * Order: operations of one stream run in order; a NULL stream is the device's default stream, and a device without
+ * streams runs everything before it returns. What an operation writes to host memory (results, counts) is valid after
+ * zk_backend_wait on its stream. Buffers, programs, points and selections must outlive the operations on them.
+ */
+#ifndef ZK_BACKEND_BACKEND_H
+#define ZK_BACKEND_BACKEND_H
+
+#include "curve/curve.h"
+#include "program/program.h"
+
+typedef struct zk_backend zk_backend;
+typedef struct zk_stream zk_stream; /* known to its device alone */
+
+typedef enum zk_group { ZK_G1, ZK_G2 } zk_group;
+
+/* A sum of points, in the member that the points' group says. */
+typedef union zk_point_sum {
+    zk_g1 g1;
+    zk_g2 g2;
+} zk_point_sum;
+
+/* ---- what a caller may know of handles; devices put their own fields behind these ---- */
+
+typedef struct zk_buffer {
+    zk_backend *backend;
+    const char *name; /* static string: the buffer's line in the memory account */
+    size_t bytes;
+    void *host; /* the contents, where the device shares memory with the host; else NULL */
+} zk_buffer;
+
+typedef struct zk_resident_program {
+    zk_backend *backend;
+    const zk_program *program; /* borrowed */
+    unsigned log2_n;           /* domain: least power of two >= n_rows + n_inputs */
+} zk_resident_program;
+
+typedef struct zk_resident_points {
+    zk_backend *backend;
+    zk_group group;
+    size_t n;
+} zk_resident_points;
+
+typedef struct zk_selection {
+    zk_backend *backend;
+    size_t n_aux, n_values; /* bits and full values of the assignment */
+    size_t n_bits, n_full;  /* how many of each are selected */
+    bool full_is_range;     /* the selected full values are full_first .. full_first + n_full - 1: no copy needed */
+    size_t full_first;
+} zk_selection;
+
+/* Points as a key file holds them: [n] in the zcash uncompressed encoding. Those whose bit in `is_bit` is set (bitmap
+ * [ceil(n/64)], NULL: none) become the bit points, the others the full points; each keeps its order. */
+typedef struct zk_points_source {
+    const char *name; /* static string */
+    zk_group group;
+    const uint8_t *encoded;
+    size_t n;
+    const uint64_t *is_bit;
+} zk_points_source;
+
+/* The first point that was refused. */
+typedef struct zk_points_fault {
+    bool found;
+    bool infinity; /* well encoded, but infinity has no place in a query */
+    size_t index;
+    zk_point_verdict verdict;
+} zk_points_fault;
+
+typedef struct zk_backend_caps {
+    const char *kind;        /* "cpu", "cuda" */
+    char device[96];         /* what the device calls itself */
+    unsigned n_threads;      /* of the host, that take part */
+    bool shares_host_memory; /* buffers have a host address */
+    bool has_streams;
+    unsigned max_log2_n;   /* largest domain */
+    uint64_t memory_bytes; /* of the device; 0: not known */
+} zk_backend_caps;
+
+/* Memory that something will take, by name, before it is taken. */
+#define ZK_MEMORY_PLAN_ROWS 24
+typedef struct zk_memory_plan {
+    struct {
+        const char *name;
+        uint64_t bytes;
+    } row[ZK_MEMORY_PLAN_ROWS];
+    unsigned n_rows;
+    uint64_t bytes; /* sum; saturates */
+} zk_memory_plan;
+void zk_memory_plan_add(zk_memory_plan *plan, const char *name, uint64_t count, uint64_t element_bytes);
+
+/* ---- tables that a device fills in ---- */
+
+typedef struct zk_device_ops {
+    void (*close)(zk_backend *backend);
+    /* optional, all or none */
+    cuzk_status (*stream_open)(zk_stream **stream, zk_backend *backend, cuzk_err *err);
+    void (*stream_close)(zk_stream *stream);
+    cuzk_status (*wait)(zk_backend *backend, zk_stream *stream, cuzk_err *err);
+} zk_device_ops;
+
+typedef struct zk_buffer_ops {
+    cuzk_status (*create)(zk_buffer **buffer, zk_backend *backend, const char *name, size_t bytes, cuzk_err *err);
+    void (*destroy)(zk_buffer *buffer); /* may be deferred */
+    cuzk_status (*upload)(zk_stream *stream, zk_buffer *buffer, size_t offset, const void *src, size_t bytes,
+                          cuzk_err *err);
+    cuzk_status (*download)(zk_stream *stream, void *dst, const zk_buffer *buffer, size_t offset, size_t bytes,
+                            cuzk_err *err);
+} zk_buffer_ops;
+
+typedef struct zk_residency_ops {
+    void (*program_plan)(const zk_backend *backend, const zk_program *program, unsigned log2_n, zk_memory_plan *plan);
+    cuzk_status (*program_load)(zk_resident_program **resident, zk_backend *backend, const zk_program *program,
+                                unsigned log2_n, cuzk_err *err);
+    void (*program_unload)(zk_resident_program *resident);
+    void (*points_plan)(const zk_backend *backend, const char *name, zk_group group, size_t n, zk_memory_plan *plan);
+    cuzk_status (*points_load)(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
+                               zk_backend *backend, const zk_points_source *source, cuzk_err *err);
+    void (*points_unload)(zk_resident_points *points);
+    cuzk_status (*selection_create)(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask,
+                                    size_t n_aux, const uint64_t *full_mask, size_t n_values, cuzk_err *err);
+    void (*selection_destroy)(zk_selection *selection);
+} zk_residency_ops;
+
+typedef struct zk_stage_ops {
+    cuzk_status (*witness)(zk_stream *stream, const zk_resident_program *program, const uint8_t (*hints)[32],
+                           zk_buffer *bits, zk_buffer *full, cuzk_err *err);
+    cuzk_status (*evaluate)(zk_stream *stream, const zk_resident_program *program, const zk_buffer *bits,
+                            const zk_buffer *full, zk_buffer *a, zk_buffer *b, zk_buffer *c, cuzk_err *err);
+    cuzk_status (*first_unsatisfied)(zk_stream *stream, const zk_resident_program *program, const zk_buffer *a,
+                                     const zk_buffer *b, const zk_buffer *c, size_t *row, cuzk_err *err);
+    cuzk_status (*quotient)(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
+                            zk_buffer *c, cuzk_err *err);
+    cuzk_status (*compact_bits)(zk_stream *stream, const zk_selection *selection, const zk_buffer *bits, zk_buffer *out,
+                                cuzk_err *err);
+    cuzk_status (*compact_full)(zk_stream *stream, const zk_selection *selection, const zk_buffer *full, zk_buffer *out,
+                                cuzk_err *err);
+    cuzk_status (*msm)(zk_stream *stream, const zk_resident_points *points, const zk_buffer *scalars, size_t first,
+                       zk_point_sum *sum, cuzk_err *err);
+    cuzk_status (*masked_sum)(zk_stream *stream, const zk_resident_points *points, const zk_buffer *bits,
+                              zk_point_sum *sum, cuzk_err *err);
+} zk_stage_ops;
+
+struct zk_backend {
+    const zk_device_ops *device;
+    const zk_buffer_ops *buffer;
+    const zk_residency_ops *residency;
+    const zk_stage_ops *stage;
+    zk_backend_caps caps;
+};
+
+/* ---- the interface ---- */
+
+struct zk_pool;
+/* The CPU of this machine; work runs on the pool (borrowed; NULL: the calling thread alone). */
+cuzk_status zk_backend_open_cpu(zk_backend **backend, struct zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
+void zk_backend_close(zk_backend *backend); /* NULL is fine; every handle must be gone */
+
+cuzk_status zk_backend_stream_open(zk_stream **stream, zk_backend *backend, cuzk_err *err) ZK_MUST_USE;
+void zk_backend_stream_close(zk_backend *backend, zk_stream *stream);
+cuzk_status zk_backend_wait(zk_backend *backend, zk_stream *stream, cuzk_err *err) ZK_MUST_USE;
+
+/* Contents of a new buffer are undefined. bytes = 0 is allowed. */
+cuzk_status zk_buffer_create(zk_buffer **buffer, zk_backend *backend, const char *name, size_t bytes,
+                             cuzk_err *err) ZK_MUST_USE;
+void zk_buffer_destroy(zk_buffer *buffer); /* NULL is fine */
+cuzk_status zk_buffer_upload(zk_stream *stream, zk_buffer *buffer, size_t offset, const void *src, size_t bytes,
+                             cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_buffer_download(zk_stream *stream, void *dst, const zk_buffer *buffer, size_t offset, size_t bytes,
+                               cuzk_err *err) ZK_MUST_USE;
+
+/* Domain of a program: log2 of the least power of two >= n_rows + n_inputs. UNSUPPORTED beyond the field's roots of
+ * unity. */
+cuzk_status zk_program_log2_domain(unsigned *log2_n, const zk_program *program, cuzk_err *err) ZK_MUST_USE;
+
+/* Uploads the tables of a program (borrowed, must outlive the handle) and makes those of its domain. */
+void zk_resident_program_plan(const zk_backend *backend, const zk_program *program, zk_memory_plan *plan);
+cuzk_status zk_resident_program_load(zk_resident_program **resident, zk_backend *backend, const zk_program *program,
+                                     cuzk_err *err) ZK_MUST_USE;
+void zk_resident_program_unload(zk_resident_program *resident); /* NULL is fine */
+
+/* Reads, checks (canonical, on the curve, not infinity; not the subgroup) and converts points. On a refused point the
+ * status is BAD_INPUT, *fault says which (always the first) and the caller words the message. `bits` may be NULL if
+ * source->is_bit is NULL. */
+void zk_resident_points_plan(const zk_backend *backend, const char *name, zk_group group, size_t n,
+                             zk_memory_plan *plan);
+cuzk_status zk_resident_points_load(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
+                                    zk_backend *backend, const zk_points_source *source, cuzk_err *err) ZK_MUST_USE;
+void zk_resident_points_unload(zk_resident_points *points); /* NULL is fine */
+
+/* bit_mask: bitmap over n_aux aux variables; full_mask: bitmap over the n_values = n_inputs + n_wide full values. */
+cuzk_status zk_selection_create(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask, size_t n_aux,
+                                const uint64_t *full_mask, size_t n_values, cuzk_err *err) ZK_MUST_USE;
+void zk_selection_destroy(zk_selection *selection); /* NULL is fine */
+
+/* Buffers that the stages of one assignment need. */
+size_t zk_witness_bits_bytes(const zk_program *program);
+size_t zk_witness_full_bytes(const zk_program *program);
+size_t zk_domain_bytes(const zk_resident_program *program); /* of each of a, b, c */
+
+/* The assignment from the hints ([program->n_hints] times 32 bytes LE, host memory). */
+cuzk_status zk_stage_witness(zk_stream *stream, const zk_resident_program *program, const uint8_t (*hints)[32],
+                             zk_buffer *bits, zk_buffer *full, cuzk_err *err) ZK_MUST_USE;
+/* a, b, c: values of all rows over the domain: the program's rows, then for each input i a row with a = input_i, b = c
+ * = 0, then zeros. */
+cuzk_status zk_stage_evaluate(zk_stream *stream, const zk_resident_program *program, const zk_buffer *bits,
+                              const zk_buffer *full, zk_buffer *a, zk_buffer *b, zk_buffer *c,
+                              cuzk_err *err) ZK_MUST_USE;
+/* First of the program's rows with a_i b_i != c_i, or n_rows. */
+cuzk_status zk_stage_first_unsatisfied(zk_stream *stream, const zk_resident_program *program, const zk_buffer *a,
+                                       const zk_buffer *b, const zk_buffer *c, size_t *row, cuzk_err *err) ZK_MUST_USE;
+/* a becomes the 2^log2_n coefficients of (a b - c)/(x^n - 1), the last of them zero for a true witness; b and c are
+ * lost. */
+cuzk_status zk_stage_quotient(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
+                              zk_buffer *c, cuzk_err *err) ZK_MUST_USE;
+/* out: ceil(n_bits/64) words; n_full field elements. */
+cuzk_status zk_stage_compact_bits(zk_stream *stream, const zk_selection *selection, const zk_buffer *bits,
+                                  zk_buffer *out, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_stage_compact_full(zk_stream *stream, const zk_selection *selection, const zk_buffer *full,
+                                  zk_buffer *out, cuzk_err *err) ZK_MUST_USE;
+/* sum_i [scalars_(first+i)] P_i over all points. */
+cuzk_status zk_stage_msm(zk_stream *stream, const zk_resident_points *points, const zk_buffer *scalars, size_t first,
+                         zk_point_sum *sum, cuzk_err *err) ZK_MUST_USE;
+/* Sum of the points whose bit is set. */
+cuzk_status zk_stage_masked_sum(zk_stream *stream, const zk_resident_points *points, const zk_buffer *bits,
+                                zk_point_sum *sum, cuzk_err *err) ZK_MUST_USE;
+
+#endif
