@@ -1,0 +1,203 @@
+/* The columns of the QAP at tau, by one walk over templates and instances.
+ *
+ * L_j(tau) = (tau^n - 1)/n * w^j/(tau - w^j) are the Lagrange polynomials of the domain. A column is the sum over its
+ * rows of coefficient times L_row. An instance owns its rows and the variables it adds, so instances run in parallel:
+ * what they add to their own variables goes straight into the columns, what they add to earlier variables goes through
+ * an array of one element a port, and is added up afterwards.
+ */
+#include "groth16/setup.h"
+
+#include <stdatomic.h>
+
+#include "backend/backend.h"
+#include "base/alloc.h"
+#include "base/bytes.h"
+
+void zk_columns_clear(zk_columns *columns) {
+    for (unsigned m = 0; m < 3; m++) free(columns->value[m]);
+    *columns = (zk_columns){0};
+}
+
+/* ---- Lagrange ---- */
+
+#define LAGRANGE_CHUNK 2048
+
+typedef struct lagrange_job {
+    zk_fr *out;
+    zk_fr tau, w, scale; /* scale = (tau^n - 1)/n */
+    zk_fr *scratch;      /* [n_threads][2 LAGRANGE_CHUNK] */
+} lagrange_job;
+
+static void lagrange_range(void *ctx, size_t begin, size_t end, unsigned thread) {
+    lagrange_job *job = ctx;
+    zk_fr *denominator = job->scratch + (size_t)thread * 2 * LAGRANGE_CHUNK;
+    zk_fr power, t;
+    zk_fr_pow_u64(&power, &job->w, begin);
+    zk_fr_mul(&t, &power, &job->scale);
+    for (size_t j = begin; j < end; j++) {
+        zk_fr_sub(&denominator[j - begin], &job->tau, &power);
+        job->out[j] = t;
+        zk_fr_mul(&power, &power, &job->w);
+        zk_fr_mul(&t, &t, &job->w);
+    }
+    zk_fr_batch_inv_var(denominator, end - begin, denominator + LAGRANGE_CHUNK);
+    for (size_t j = begin; j < end; j++) zk_fr_mul(&job->out[j], &job->out[j], &denominator[j - begin]);
+}
+
+static cuzk_status lagrange(zk_fr **out, const zk_columns *columns, const zk_fr *tau, zk_pool *pool, cuzk_err *err) {
+    size_t n = (size_t)1 << columns->log2_n;
+    lagrange_job job = {.tau = *tau};
+    zk_fr n_fr;
+    job.out = zk_calloc(n, sizeof *job.out);
+    job.scratch = zk_calloc(zk_pool_n_threads(pool), 2 * LAGRANGE_CHUNK * sizeof *job.scratch);
+    if (!job.out || !job.scratch) {
+        free(job.out);
+        free(job.scratch);
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "setup: Lagrange values of 2^%u rows: out of memory", columns->log2_n);
+    }
+    zk_fr_root_of_unity(&job.w, columns->log2_n);
+    zk_fr_from_u64(&n_fr, n);
+    zk_fr_inv_var(&n_fr, &n_fr);
+    zk_fr_mul(&job.scale, &columns->t, &n_fr);
+    zk_pool_for(pool, n, LAGRANGE_CHUNK, lagrange_range, &job);
+    free(job.scratch);
+    *out = job.out;
+    return CUZK_OK;
+}
+
+/* ---- one matrix ---- */
+
+typedef struct walk_job {
+    const zk_program *program;
+    const zk_fr *lagrange;
+    unsigned matrix;
+    zk_fr *column;   /* [n_inputs + n_aux] */
+    zk_fr *port;     /* [n_ports] */
+    zk_fr *constant; /* [n_threads] */
+} walk_job;
+
+static void walk_instance(const walk_job *job, const zk_instance *instance, zk_fr *constant) {
+    const zk_program *program = job->program;
+    const zk_template *t = &program->templates[instance->template_id];
+    const zk_matrix *matrix = &t->abc[job->matrix];
+    const zk_fr *rows = job->lagrange + instance->first_row;
+    zk_fr *ports = job->port + instance->first_port;
+    zk_fr *inputs = job->column + instance->first_input;
+    zk_fr *aux = job->column + program->n_inputs + instance->first_aux;
+    uint32_t first_input = 1 + t->n_ports, first_aux = first_input + t->n_inputs;
+    for (uint32_t row = 0; row < t->n_rows; row++)
+        for (uint32_t k = matrix->row[row]; k < matrix->row[row + 1]; k++) {
+            zk_term term = matrix->terms[k];
+            zk_fr *to = term.var >= first_aux     ? &aux[term.var - first_aux]
+                        : term.var >= first_input ? &inputs[term.var - first_input]
+                        : term.var                ? &ports[term.var - 1]
+                                                  : constant;
+            if (term.coef == 0) {
+                zk_fr_add(to, to, &rows[row]);
+            } else if (term.coef == 1) {
+                zk_fr_sub(to, to, &rows[row]);
+            } else {
+                zk_fr v;
+                zk_fr_mul(&v, &rows[row], &program->coefs[term.coef]);
+                zk_fr_add(to, to, &v);
+            }
+        }
+}
+
+static void walk_range(void *ctx, size_t begin, size_t end, unsigned thread) {
+    const walk_job *job = ctx;
+    for (size_t i = begin; i < end; i++) walk_instance(job, &job->program->instances[i], &job->constant[thread]);
+}
+
+static void add_ports(const walk_job *job) {
+    const zk_program *program = job->program;
+    for (uint32_t p = 0; p < program->n_ports; p++) {
+        if (zk_fr_is_zero(&job->port[p])) continue;
+        zk_var var = zk_program_port_var(program, program->ports[p]);
+        zk_fr *to = &job->column[var & ZK_VAR_INPUT ? var & ~ZK_VAR_INPUT : program->n_inputs + var];
+        zk_fr_add(to, to, &job->port[p]);
+    }
+}
+
+/* A variable without any term would have an l point at infinity. Named by the instance that adds it. */
+typedef struct lonely_job {
+    const zk_columns *columns;
+    _Atomic size_t first;
+} lonely_job;
+
+static void lonely_range(void *ctx, size_t begin, size_t end, unsigned thread) {
+    lonely_job *job = ctx;
+    (void)thread;
+    for (size_t i = begin; i < end; i++) {
+        size_t at = job->columns->n_inputs + i, seen;
+        if (!zk_fr_is_zero(&job->columns->value[0][at]) || !zk_fr_is_zero(&job->columns->value[1][at]) ||
+            !zk_fr_is_zero(&job->columns->value[2][at]))
+            continue;
+        seen = atomic_load(&job->first);
+        while (i < seen && !atomic_compare_exchange_weak(&job->first, &seen, i)) {}
+        return;
+    }
+}
+
+static cuzk_status check_constrained(const zk_columns *columns, const zk_program *program, zk_pool *pool,
+                                     cuzk_err *err) {
+    lonely_job job = {columns, columns->n_aux};
+    zk_pool_for(pool, columns->n_aux, 1 << 14, lonely_range, &job);
+    if (job.first == columns->n_aux) return CUZK_OK;
+    const char *name = "?";
+    uint32_t instance = 0;
+    for (; instance < program->n_instances; instance++) {
+        const zk_instance *in = &program->instances[instance];
+        const zk_template *t = &program->templates[in->template_id];
+        if (job.first < in->first_aux || job.first - in->first_aux >= t->n_aux) continue;
+        name = t->name;
+        break;
+    }
+    return ZK_FAIL(err, CUZK_BAD_INPUT,
+                   "circuit %s: unconstrained variable: aux %zu (instance %u, %s) occurs in no row of A, B or C",
+                   program->name, (size_t)job.first, instance, name);
+}
+
+cuzk_status zk_columns_compute(zk_columns *columns, const zk_program *program, const zk_fr *tau, zk_pool *pool,
+                               cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    size_t n_vars = (size_t)program->n_inputs + program->n_aux;
+    unsigned n_threads = zk_pool_n_threads(pool);
+    zk_fr *lagrange_values = NULL;
+    walk_job job = {.program = program};
+
+    *columns = (zk_columns){.n_inputs = program->n_inputs, .n_aux = program->n_aux};
+    ZK_TRY(zk_program_log2_domain(&columns->log2_n, program, err));
+    zk_fr_pow_u64(&columns->t, tau, UINT64_C(1) << columns->log2_n);
+    zk_fr_sub(&columns->t, &columns->t, &zk_fr_one);
+    if (zk_fr_is_zero(&columns->t))
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "toxic waste: tau lies in the domain of 2^%u rows", columns->log2_n);
+
+    ZK_GOTO(lagrange(&lagrange_values, columns, tau, pool, err));
+    job.lagrange = lagrange_values;
+    job.port = zk_malloc(program->n_ports * sizeof *job.port);
+    job.constant = zk_malloc(n_threads * sizeof *job.constant);
+    for (unsigned m = 0; m < 3; m++) columns->value[m] = zk_calloc(n_vars, sizeof *columns->value[m]);
+    if (!job.port || !job.constant || !columns->value[0] || !columns->value[1] || !columns->value[2]) {
+        status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "setup: columns of %zu variables: out of memory", n_vars);
+        goto out;
+    }
+    for (unsigned m = 0; m < 3; m++) {
+        job.matrix = m;
+        job.column = columns->value[m];
+        memset(job.port, 0, program->n_ports * sizeof *job.port);
+        memset(job.constant, 0, n_threads * sizeof *job.constant);
+        zk_pool_for(pool, program->n_instances, 1, walk_range, &job);
+        for (unsigned t = 0; t < n_threads; t++) zk_fr_add(&job.column[0], &job.column[0], &job.constant[t]);
+        add_ports(&job);
+    }
+    for (uint32_t i = 0; i < program->n_inputs; i++)
+        zk_fr_add(&columns->value[0][i], &columns->value[0][i], &lagrange_values[program->n_rows + i]);
+    ZK_GOTO(check_constrained(columns, program, pool, err));
+out:
+    free(lagrange_values);
+    free(job.port);
+    free(job.constant);
+    if (status != CUZK_OK) zk_columns_clear(columns);
+    return status;
+}

@@ -1,0 +1,374 @@
+#include "groth16/prove.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/bytes.h"
+#include "base/pool.h"
+#include "groth16/random.h"
+
+struct zk_prover {
+    const zk_proving_key *key;
+    zk_pool *pool;
+    zk_stream *stream;
+    zk_buffer *bits, *full;           /* the assignment */
+    zk_buffer *a, *b, *c;             /* over the domain; a becomes h */
+    zk_buffer *some_bits, *some_full; /* compacted for one query after the other */
+
+    zk_prove_request request;
+    unsigned next; /* stage; ZK_PROVE_N_STAGES: done */
+    bool failed;
+    zk_blinding blinding;
+    uint8_t (*publics)[32];
+    zk_fr *inputs;
+    zk_g1 h, l, a_sum, b_g1;
+    zk_g2 b_g2;
+    zk_proof proof;
+    uint8_t bytes[ZK_PROOF_BYTES];
+};
+
+static const char *const stage_name[ZK_PROVE_N_STAGES] = {"check", "synthesize", "h", "msm", "assemble", "verify"};
+const char *zk_prove_stage_name(zk_prove_stage_id stage) { return stage_name[stage]; }
+
+/* ---- workspace ---- */
+
+typedef struct workspace {
+    size_t bits, full, domain, some_bits, some_full; /* bytes */
+} workspace;
+
+static void grow_for(workspace *w, size_t n_bits, size_t n_full, bool range) {
+    w->some_bits = zk_max_size(w->some_bits, (n_bits + 63) / 64 * 8);
+    if (!range) w->some_full = zk_max_size(w->some_full, n_full * sizeof(zk_fr));
+}
+
+void zk_prover_plan(const zk_resident_program *program, const zk_query_masks *masks, zk_memory_plan *plan) {
+    workspace w = {0};
+    for (int q = 0; q < ZK_N_QUERIES; q++)
+        grow_for(&w, masks->query[q].n_bits, masks->query[q].n_points - masks->query[q].n_bits, q == ZK_QUERY_L);
+    zk_memory_plan_add(plan, "witness bits", 1, zk_witness_bits_bytes(program->program));
+    zk_memory_plan_add(plan, "witness values", 1, zk_witness_full_bytes(program->program));
+    zk_memory_plan_add(plan, "a", 1, zk_domain_bytes(program));
+    zk_memory_plan_add(plan, "b", 1, zk_domain_bytes(program));
+    zk_memory_plan_add(plan, "c", 1, zk_domain_bytes(program));
+    zk_memory_plan_add(plan, "query bits", 1, w.some_bits);
+    zk_memory_plan_add(plan, "query values", 1, w.some_full);
+}
+
+cuzk_status zk_prover_create(zk_prover **prover, const zk_proving_key *key, zk_pool *pool, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    const zk_program *program = key->program->program;
+    zk_backend *backend = key->program->backend;
+    size_t domain = zk_domain_bytes(key->program);
+    workspace w = {0};
+    *prover = NULL;
+    zk_prover *p = zk_calloc(1, sizeof *p);
+    if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "prover of %s: out of memory", program->name);
+    p->key = key;
+    p->pool = pool;
+    p->next = ZK_PROVE_N_STAGES;
+    p->failed = true;
+    p->publics = zk_malloc((size_t)program->n_inputs * 32);
+    p->inputs = zk_malloc(program->n_inputs * sizeof *p->inputs);
+    if (!p->publics || !p->inputs) {
+        status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "prover of %s: out of memory", program->name);
+        goto out;
+    }
+    for (int q = 0; q < ZK_N_QUERIES; q++)
+        grow_for(&w, key->selection[q]->n_bits, key->selection[q]->n_full, key->selection[q]->full_is_range);
+    ZK_GOTO(zk_backend_stream_open(&p->stream, backend, err));
+    ZK_GOTO(zk_buffer_create(&p->bits, backend, "witness bits", zk_witness_bits_bytes(program), err));
+    ZK_GOTO(zk_buffer_create(&p->full, backend, "witness values", zk_witness_full_bytes(program), err));
+    ZK_GOTO(zk_buffer_create(&p->a, backend, "a", domain, err));
+    ZK_GOTO(zk_buffer_create(&p->b, backend, "b", domain, err));
+    ZK_GOTO(zk_buffer_create(&p->c, backend, "c", domain, err));
+    ZK_GOTO(zk_buffer_create(&p->some_bits, backend, "query bits", w.some_bits, err));
+    ZK_GOTO(zk_buffer_create(&p->some_full, backend, "query values", w.some_full, err));
+    *prover = p;
+    p = NULL;
+out:
+    zk_prover_destroy(p);
+    return status;
+}
+
+void zk_prover_destroy(zk_prover *p) {
+    if (!p) return;
+    zk_buffer *const buffers[] = {p->bits, p->full, p->a, p->b, p->c, p->some_bits, p->some_full};
+    for (unsigned i = 0; i < sizeof buffers / sizeof buffers[0]; i++) zk_buffer_destroy(buffers[i]);
+    zk_backend_stream_close(p->key->program->backend, p->stream);
+    free(p->publics);
+    free(p->inputs);
+    explicit_bzero(p, sizeof *p);
+    free(p);
+}
+
+/* ---- stages ---- */
+
+static cuzk_status wait(zk_prover *p, cuzk_err *err) {
+    return zk_backend_wait(p->key->program->backend, p->stream, err);
+}
+
+static cuzk_status stage_check(zk_prover *p, cuzk_err *err) {
+    const zk_program *program = p->key->program->program;
+    const zk_prove_request *request = &p->request;
+    if (request->n_hints != program->n_hints)
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "circuit %s takes %u private values, found %zu", program->name,
+                       program->n_hints, request->n_hints);
+    if (request->publics && request->n_publics != program->n_inputs - 1)
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "circuit %s has %u public inputs, found %zu", program->name,
+                       program->n_inputs - 1, request->n_publics);
+    for (size_t i = 0; i < request->n_hints; i++) {
+        zk_fr value;
+        if (!zk_fr_from_bytes_le(&value, request->hints[i]))
+            return ZK_FAIL(err, CUZK_BAD_INPUT, "private value %zu of circuit %s is not below r", i, program->name);
+    }
+    return CUZK_OK;
+}
+
+static cuzk_status name_row(const zk_program *program, size_t row, cuzk_err *err) {
+    for (uint32_t i = 0; i < program->n_instances; i++) {
+        const zk_instance *instance = &program->instances[i];
+        const zk_template *t = &program->templates[instance->template_id];
+        if (row - instance->first_row >= t->n_rows || row < instance->first_row) continue;
+        return ZK_FAIL(err, CUZK_BAD_WITNESS, "circuit %s: row %zu is not satisfied (row %zu of instance %u, %s)",
+                       program->name, row, row - instance->first_row, i, t->name);
+    }
+    return ZK_FAIL(err, CUZK_BAD_WITNESS, "circuit %s: row %zu is not satisfied", program->name, row);
+}
+
+static cuzk_status compare_publics(const zk_prover *p, cuzk_err *err) {
+    const zk_prove_request *request = &p->request;
+    if (!request->publics) return CUZK_OK;
+    for (size_t i = 0; i < request->n_publics; i++) {
+        if (memcmp(request->publics[i], p->publics[i], 32) == 0) continue;
+        char found[65], expected[65];
+        zk_hex_encode(found, p->publics[i], 32);
+        zk_hex_encode(expected, request->publics[i], 32);
+        return ZK_FAIL(err, CUZK_BAD_WITNESS, "circuit %s: public input %zu is %s, expected %s",
+                       p->key->program->program->name, i, found, expected);
+    }
+    return CUZK_OK;
+}
+
+static cuzk_status stage_synthesize(zk_prover *p, zk_trace *trace, cuzk_err *err) {
+    const zk_resident_program *resident = p->key->program;
+    const zk_program *program = resident->program;
+    size_t row;
+    zk_span *span = zk_span_open_kernel(trace, "witness");
+    ZK_TRY(zk_stage_witness(p->stream, resident, p->request.hints, p->bits, p->full, err));
+    ZK_TRY(zk_buffer_download(p->stream, p->inputs, p->full, 0, program->n_inputs * sizeof *p->inputs, err));
+    ZK_TRY(wait(p, err));
+    for (uint32_t i = 1; i < program->n_inputs; i++) zk_fr_to_bytes_le(p->publics[i - 1], &p->inputs[i]);
+    zk_span_count(span, "variables", program->n_aux);
+    zk_span_close(trace, span);
+
+    span = zk_span_open_kernel(trace, "evaluate");
+    ZK_TRY(zk_stage_evaluate(p->stream, resident, p->bits, p->full, p->a, p->b, p->c, err));
+    ZK_TRY(wait(p, err));
+    zk_span_count(span, "rows", program->n_rows);
+    zk_span_close(trace, span);
+
+    span = zk_span_open_kernel(trace, "satisfied");
+    ZK_TRY(zk_stage_first_unsatisfied(p->stream, resident, p->a, p->b, p->c, &row, err));
+    ZK_TRY(wait(p, err));
+    zk_span_close(trace, span);
+    if (row < program->n_rows) return name_row(program, row, err);
+    return compare_publics(p, err);
+}
+
+static cuzk_status stage_h(zk_prover *p, zk_trace *trace, cuzk_err *err) {
+    zk_span *span = zk_span_open_kernel(trace, "quotient");
+    ZK_TRY(zk_stage_quotient(p->stream, p->key->program, p->a, p->b, p->c, err));
+    ZK_TRY(wait(p, err));
+    zk_span_count(span, "rows", (uint64_t)1 << p->key->program->log2_n);
+    zk_span_close(trace, span);
+    return CUZK_OK;
+}
+
+static void add_g1(zk_g1 *sum, const zk_point_sum *part) { zk_g1_add(sum, sum, &part->g1); }
+static void add_g2(zk_g2 *sum, const zk_point_sum *part) { zk_g2_add(sum, sum, &part->g2); }
+
+/* The two sums of one query over the compacted assignment: some_bits, and `scalars` from `first` on. */
+static cuzk_status query_sums(zk_point_sum sum[2], zk_prover *p, zk_resident_points *const points[2],
+                              const zk_buffer *scalars, size_t first, const char *const names[2], zk_trace *trace,
+                              cuzk_err *err) {
+    zk_span *span = zk_span_open_kernel(trace, names[0]);
+    ZK_TRY(zk_stage_msm(p->stream, points[0], scalars, first, &sum[0], err));
+    ZK_TRY(wait(p, err));
+    zk_span_count(span, "points", points[0]->n);
+    zk_span_close(trace, span);
+    span = zk_span_open_kernel(trace, names[1]);
+    ZK_TRY(zk_stage_masked_sum(p->stream, points[1], p->some_bits, &sum[1], err));
+    ZK_TRY(wait(p, err));
+    zk_span_count(span, "points", points[1]->n);
+    zk_span_close(trace, span);
+    return CUZK_OK;
+}
+
+static cuzk_status compact(zk_prover *p, zk_query_id query, const zk_buffer **scalars, size_t *first, zk_trace *trace,
+                           cuzk_err *err) {
+    const zk_selection *selection = p->key->selection[query];
+    zk_span *span = zk_span_open_kernel(trace, "compact");
+    ZK_TRY(zk_stage_compact_bits(p->stream, selection, p->bits, p->some_bits, err));
+    *scalars = p->full;
+    *first = selection->full_first;
+    if (!selection->full_is_range) {
+        ZK_TRY(zk_stage_compact_full(p->stream, selection, p->full, p->some_full, err));
+        *scalars = p->some_full;
+        *first = 0;
+    }
+    ZK_TRY(wait(p, err));
+    zk_span_close(trace, span);
+    return CUZK_OK;
+}
+
+static cuzk_status stage_msm(zk_prover *p, zk_trace *trace, cuzk_err *err) {
+    static const char *const names_l[2] = {"l msm", "l bits"}, *const names_a[2] = {"a msm", "a bits"},
+                             *const names_b1[2] = {"b_g1 msm", "b_g1 bits"},
+                             *const names_b2[2] = {"b_g2 msm", "b_g2 bits"};
+    const zk_proving_key *key = p->key;
+    zk_point_sum sum[2];
+    const zk_buffer *scalars;
+    size_t first;
+
+    zk_span *span = zk_span_open_kernel(trace, "h msm");
+    ZK_TRY(zk_stage_msm(p->stream, key->h, p->a, 0, &sum[0], err));
+    ZK_TRY(wait(p, err));
+    p->h = sum[0].g1;
+    zk_span_count(span, "points", key->h->n);
+    zk_span_close(trace, span);
+
+    ZK_TRY(compact(p, ZK_QUERY_L, &scalars, &first, trace, err));
+    ZK_TRY(query_sums(sum, p, key->l, scalars, first, names_l, trace, err));
+    p->l = sum[0].g1;
+    add_g1(&p->l, &sum[1]);
+
+    ZK_TRY(compact(p, ZK_QUERY_A, &scalars, &first, trace, err));
+    ZK_TRY(query_sums(sum, p, key->a, scalars, first, names_a, trace, err));
+    p->a_sum = sum[0].g1;
+    add_g1(&p->a_sum, &sum[1]);
+
+    ZK_TRY(compact(p, ZK_QUERY_B, &scalars, &first, trace, err));
+    ZK_TRY(query_sums(sum, p, key->b_g1, scalars, first, names_b1, trace, err));
+    p->b_g1 = sum[0].g1;
+    add_g1(&p->b_g1, &sum[1]);
+    ZK_TRY(query_sums(sum, p, key->b_g2, scalars, first, names_b2, trace, err));
+    p->b_g2 = sum[0].g2;
+    add_g2(&p->b_g2, &sum[1]);
+    return CUZK_OK;
+}
+
+static void g1_add_multiple(zk_g1 *sum, const zk_g1 *a, const zk_fr *k) {
+    zk_g1 t;
+    zk_g1_mul_var(&t, a, k);
+    zk_g1_add(sum, sum, &t);
+    explicit_bzero(&t, sizeof t);
+}
+
+static cuzk_status stage_assemble(zk_prover *p, cuzk_err *err) {
+    const zk_vk *vk = &p->key->vk;
+    zk_fr *r = &p->blinding.r, *s = &p->blinding.s, rs;
+    zk_g1 a, b1, c, delta;
+    zk_g2 b2, delta2;
+    if (p->request.blinding) {
+        p->blinding = *p->request.blinding;
+    } else {
+        ZK_TRY(zk_random_fr(r, err));
+        ZK_TRY(zk_random_fr(s, err));
+    }
+    zk_g1_from_affine(&delta, &vk->delta_g1);
+    zk_g2_from_affine(&delta2, &vk->delta_g2);
+
+    zk_g1_add_affine(&a, &p->a_sum, &vk->alpha_g1);
+    g1_add_multiple(&a, &delta, r);
+    zk_g2_mul_var(&b2, &delta2, s);
+    zk_g2_add_affine(&b2, &b2, &vk->beta_g2);
+    zk_g2_add(&b2, &b2, &p->b_g2);
+    zk_g1_add_affine(&b1, &p->b_g1, &vk->beta_g1);
+    g1_add_multiple(&b1, &delta, s);
+
+    zk_g1_add(&c, &p->l, &p->h);
+    g1_add_multiple(&c, &a, s);
+    g1_add_multiple(&c, &b1, r);
+    zk_fr_mul(&rs, r, s);
+    zk_fr_neg(&rs, &rs);
+    g1_add_multiple(&c, &delta, &rs);
+
+    zk_g1_to_affine(&p->proof.a, &a);
+    zk_g2_to_affine(&p->proof.b, &b2);
+    zk_g1_to_affine(&p->proof.c, &c);
+    zk_proof_encode(p->bytes, &p->proof);
+    explicit_bzero(&p->blinding, sizeof p->blinding);
+    explicit_bzero(&rs, sizeof rs);
+    return CUZK_OK;
+}
+
+static cuzk_status stage_verify(zk_prover *p, cuzk_err *err) {
+    cuzk_err why = {0};
+    size_t n_publics = p->key->program->program->n_inputs - 1;
+    cuzk_status status = zk_verify(p->key->prepared, p->bytes, ZK_PROOF_BYTES, (const uint8_t(*)[32])p->publics,
+                                   n_publics, p->pool, &why);
+    if (status == CUZK_OK) return CUZK_OK;
+    explicit_bzero(p->bytes, sizeof p->bytes);
+    if (cuzk_status_classify(status) == CUZK_CLASS_RESOURCE) return ZK_FAIL(err, status, "%s", why.message);
+    return ZK_FAIL(
+        err, CUZK_INTERNAL,
+        "circuit %s is satisfied, but its proof does not verify (%s): the key is damaged or of another circuit, "
+        "or %s computes wrongly",
+        p->key->program->program->name, why.message, p->key->program->backend->caps.device);
+}
+
+void zk_prove_begin(zk_prover *p, const zk_prove_request *request) {
+    p->request = *request;
+    p->next = ZK_PROVE_CHECK;
+    p->failed = false;
+    memset(p->bytes, 0, sizeof p->bytes);
+}
+
+cuzk_status zk_prove_stage(zk_prover *p, zk_prove_stage_id stage, zk_trace *trace, cuzk_err *err) {
+    if (p->failed || p->next != (unsigned)stage)
+        return ZK_FAIL(err, CUZK_INTERNAL, "prover: stage %s asked for, %s is next", stage_name[stage],
+                       p->failed                     ? "a new proof"
+                       : p->next < ZK_PROVE_N_STAGES ? stage_name[p->next]
+                                                     : "nothing");
+    bool leaf = stage == ZK_PROVE_CHECK || stage == ZK_PROVE_ASSEMBLE || stage == ZK_PROVE_VERIFY;
+    zk_span *span = leaf ? zk_span_open_kernel(trace, stage_name[stage]) : zk_span_open(trace, stage_name[stage]);
+    cuzk_status status = CUZK_INTERNAL;
+    switch (stage) {
+    case ZK_PROVE_CHECK:
+        status = stage_check(p, err);
+        break;
+    case ZK_PROVE_SYNTHESIZE:
+        status = stage_synthesize(p, trace, err);
+        break;
+    case ZK_PROVE_H:
+        status = stage_h(p, trace, err);
+        break;
+    case ZK_PROVE_MSM:
+        status = stage_msm(p, trace, err);
+        break;
+    case ZK_PROVE_ASSEMBLE:
+        status = stage_assemble(p, err);
+        break;
+    case ZK_PROVE_VERIFY:
+        status = stage_verify(p, err);
+        break;
+    case ZK_PROVE_N_STAGES:
+        break;
+    }
+    zk_span_close(trace, span); /* with what a failure left open */
+    p->next++;
+    p->failed = status != CUZK_OK;
+    return status;
+}
+
+const uint8_t *zk_prove_result(const zk_prover *p) { return p->bytes; }
+const uint8_t (*zk_prove_publics(const zk_prover *p))[32] { return (const uint8_t(*)[32])p->publics; }
+
+cuzk_status zk_prove(uint8_t proof[ZK_PROOF_BYTES], zk_prover *prover, const zk_prove_request *request, zk_trace *trace,
+                     cuzk_err *err) {
+    zk_prove_begin(prover, request);
+    for (int stage = 0; stage < ZK_PROVE_N_STAGES; stage++)
+        ZK_TRY(zk_prove_stage(prover, (zk_prove_stage_id)stage, trace, err));
+    memcpy(proof, zk_prove_result(prover), ZK_PROOF_BYTES);
+    return CUZK_OK;
+}

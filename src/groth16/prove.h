@@ -1,0 +1,71 @@
+/* Proving, as stages.
+ *
+ *   check        hints canonical, numbers of things right
+ *   synthesize   the assignment; a, b, c over the domain; every row satisfied
+ *   h            (a b - c)/(x^n - 1)
+ *   msm          the sums over the queries
+ *   assemble     A = alpha + sum w_i A_i + r delta
+ *                B = beta + sum w_i B_i + s delta
+ *                C = sum_aux w_i l_i + sum h_k H_k + s A + r B1 - r s delta
+ *   verify       the proof against the key; one that does not hold never leaves
+ *
+ * A prover is the workspace of one partition in flight: buffers for one circuit, made once, used for any number of
+ * proofs one after the other. zk_prove runs all stages; a scheduler runs them one by one and puts stages of other
+ * provers between them. Stages of one prover run in order on its stream.
+ */
+#ifndef ZK_GROTH16_PROVE_H
+#define ZK_GROTH16_PROVE_H
+
+#include "groth16/proving_key.h"
+
+typedef enum zk_prove_stage_id {
+    ZK_PROVE_CHECK,
+    ZK_PROVE_SYNTHESIZE,
+    ZK_PROVE_H,
+    ZK_PROVE_MSM,
+    ZK_PROVE_ASSEMBLE,
+    ZK_PROVE_VERIFY,
+    ZK_PROVE_N_STAGES
+} zk_prove_stage_id;
+const char *zk_prove_stage_name(zk_prove_stage_id stage);
+
+typedef struct zk_blinding {
+    zk_fr r, s;
+} zk_blinding;
+
+/* What is to be proved. All is borrowed until the last stage is done. */
+typedef struct zk_prove_request {
+    const uint8_t (*hints)[32]; /* [n_hints] the private input of the program, LE, canonical */
+    size_t n_hints;
+    const uint8_t (
+        *publics)[32]; /* [n_publics] expected public inputs without the leading one, LE; NULL: not compared */
+    size_t n_publics;
+    const zk_blinding *blinding; /* for tests; NULL: from the kernel's generator */
+} zk_prove_request;
+
+typedef struct zk_prover zk_prover;
+
+/* Buffers of a prover, before they are taken. */
+void zk_prover_plan(const zk_resident_program *program, const zk_query_masks *masks, zk_memory_plan *plan);
+/* key and what it refers to must outlive the prover. `pool` is for the host's share of the work. */
+cuzk_status zk_prover_create(zk_prover **prover, const zk_proving_key *key, struct zk_pool *pool,
+                             cuzk_err *err) ZK_MUST_USE;
+void zk_prover_destroy(zk_prover *prover); /* NULL is fine; secrets are wiped */
+
+/* Starts a proof; what was in flight is dropped. */
+void zk_prove_begin(zk_prover *prover, const zk_prove_request *request);
+/* Runs the next stage, which must be `stage` (else INTERNAL). Each opens a span of its name. After a failure only
+ * zk_prove_begin can follow.
+ * BAD_INPUT: hints; BAD_WITNESS: an unsatisfied row (named), or public inputs that are not the expected ones; INTERNAL:
+ * the proof of a satisfied circuit does not verify: key or device are at fault. */
+cuzk_status zk_prove_stage(zk_prover *prover, zk_prove_stage_id stage, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
+/* The proof, after the last stage. */
+const uint8_t *zk_prove_result(const zk_prover *prover);
+/* The public inputs of the assignment, without the leading one, after synthesize: [n_inputs - 1][32]. */
+const uint8_t (*zk_prove_publics(const zk_prover *prover))[32];
+
+/* All stages. */
+cuzk_status zk_prove(uint8_t proof[ZK_PROOF_BYTES], zk_prover *prover, const zk_prove_request *request, zk_trace *trace,
+                     cuzk_err *err) ZK_MUST_USE;
+
+#endif

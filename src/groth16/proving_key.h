@@ -1,0 +1,53 @@
+/* A proving key resident on a device, apart from proving: one key serves any number of proofs.
+ *
+ * Each query is split once into the points of bit variables and those of full ones (backend.h). Of the three selections
+ * `b` serves b_g1 and b_g2.
+ */
+#ifndef ZK_GROTH16_PROVING_KEY_H
+#define ZK_GROTH16_PROVING_KEY_H
+
+#include "backend/backend.h"
+#include "base/span.h"
+#include "groth16/params.h"
+#include "groth16/verify.h"
+
+typedef enum zk_query_id { ZK_QUERY_L, ZK_QUERY_A, ZK_QUERY_B, ZK_N_QUERIES } zk_query_id;
+
+/* The masks that a circuit's structure gives. All bitmaps are arrays of 64-bit words. */
+typedef struct zk_query_masks {
+    zk_program_stats stats;
+    struct {
+        size_t n_points, n_bits; /* of the query, and of those the points of bit variables */
+        uint64_t *is_bit;        /* [n_points] in the order of the key file */
+        uint64_t *bit_mask;      /* [n_aux] aux that are bits and in the query */
+        uint64_t *full_mask;     /* [n_inputs + n_wide] inputs and wide aux in the query */
+    } query[ZK_N_QUERIES];
+} zk_query_masks;
+struct zk_pool;
+cuzk_status zk_query_masks_compute(zk_query_masks *masks, const zk_program *program, struct zk_pool *pool,
+                                   cuzk_err *err) ZK_MUST_USE;
+void zk_query_masks_clear(zk_query_masks *masks);
+
+typedef struct zk_proving_key {
+    const zk_resident_program *program; /* borrowed */
+    zk_vk vk;
+    zk_prepared_vk *prepared;
+    zk_selection *selection[ZK_N_QUERIES];
+    zk_resident_points *h;
+    zk_resident_points *l[2], *a[2], *b_g1[2], *b_g2[2]; /* [0] full, [1] bits */
+} zk_proving_key;
+
+/* Memory that the key will take on the device. */
+void zk_proving_key_plan(const zk_resident_program *program, const zk_query_masks *masks, zk_memory_plan *plan);
+
+/* Reads a parameter file for this circuit; every point is checked (not the subgroup, see zk_params_check) while it is
+ * converted. `pool` is for work on the host. BAD_INPUT names file, section, index and offset. */
+cuzk_status zk_proving_key_load(zk_proving_key **key, const zk_resident_program *program, const char *params_path,
+                                struct zk_pool *pool, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
+/* The same from an open file, which may be closed afterwards. */
+cuzk_status zk_proving_key_load_params(zk_proving_key **key, const zk_resident_program *program,
+                                       const zk_params *params, const zk_query_masks *masks, zk_trace *trace,
+                                       cuzk_err *err) ZK_MUST_USE;
+void zk_proving_key_destroy(zk_proving_key *key); /* NULL is fine */
+
+#endif
