@@ -1,0 +1,32 @@
+/* The sources of this layer for G1. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "msm/batch_affine.h"
+#include "msm/msm.h"
+#include "msm/plan.h"
+
+#define FE zk_fp
+#define FE_(name) zk_fp_##name
+#define AFFINE zk_g1_affine
+#define POINT zk_g1
+#define GROUP(name) zk_g1_##name
+#define BATCH zk_g1_batch
+#define BATCH_MAX ZK_G1_BATCH_MAX
+#define MSM(name) zk_msm_g1_##name
+#define MSM_PLAIN zk_msm_g1
+#define MASKED_SUM zk_masked_sum_g1
+#define TABLE zk_fixed_base_g1
+#define FIXED(name) zk_fixed_base_g1_##name
+
+/* phi(x, y) = (beta x, y) multiplies points of G1 by -x^2 (curve/g1.c): scalars of 255 bits become two of 128. */
+#define ENDOMORPHISM 1
+#define WINDOW_BITS_MOST 19
+static const zk_fp endo_beta = {{0x30f1361b798a64e8, 0xf3b8ddab7ece5a2a, 0x16a8ca3ac61577f7, 0xc26a2ff874fd029b,
+                                 0x3636b76660701c6e, 0x051ba4ab241b6160}};
+
+#include "msm/batch_affine.inc"
+#include "msm/pippenger.inc"
+#include "msm/masked_sum.inc"
+#include "msm/fixed_base.inc"
