@@ -3,8 +3,7 @@
 #define ZK_FILECOIN_C1_IMPL_H
 
 #include "filecoin/c1.h"
-
-#define ZK_LABEL_PARENTS 37 /* parent labels in the message of one label, repeats included */
+#include "filecoin/labels.h"
 
 /* Appends a partition with undefined contents; c1->shape must be set. */
 cuzk_status zk_c1_add_partition(zk_c1 *c1, cuzk_err *err);

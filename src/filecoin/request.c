@@ -135,7 +135,8 @@ static cuzk_status read_member(zk_request *r, const zk_json_member *member, cuzk
 static cuzk_status from_doc(zk_request **request, const zk_json_doc *doc, cuzk_err *err) {
     const zk_json_value *root = zk_json_root(doc);
     if (!zk_json_is(root, ZK_JSON_OBJECT_BEGIN))
-        return ZK_FAIL(err, CUZK_BAD_INPUT, "byte %" PRIu64 ": expected an object (a SubmitProofRequest)", root->offset);
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "byte %" PRIu64 ": expected an object (a SubmitProofRequest)",
+                       root->offset);
     cuzk_status status = CUZK_OK;
     zk_request *r = zk_calloc(1, sizeof *r);
     if (!r) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a request");

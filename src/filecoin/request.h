@@ -1,7 +1,8 @@
 /* Requests: what a client asks to be proved, as the gRPC message SubmitProofRequest has it, and its file form.
  *
  * The file form is the proto3 JSON mapping of that message under its proto names: bytes as base64, uint64 as number or
- * string of digits, enums by name or number; a member that is absent or null has its default; an unknown one is an error.
+ * string of digits, enums by name or number; a member that is absent or null has its default; an unknown one is an
+ * error.
  */
 #ifndef ZK_FILECOIN_REQUEST_H
 #define ZK_FILECOIN_REQUEST_H
