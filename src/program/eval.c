@@ -1,0 +1,143 @@
+/* A, B, C times the assignment on the CPU. */
+#include <stdlib.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "base/pool.h"
+#include "program/exec.h"
+
+#define INSTANCES_PER_CHUNK 2
+#define ROWS_PER_CHUNK 4096
+
+typedef struct eval_job {
+    const zk_program *p;
+    const zk_witness *w;
+    zk_fr *out[3];
+    zk_locals *locals;                     /* per thread */
+    zk_fr small[2 * ZK_ROW_SMALL_MAX + 1]; /* -ZK_ROW_SMALL_MAX .. ZK_ROW_SMALL_MAX */
+} eval_job;
+
+/* Results are not read again soon and fill gigabytes: past the caches where the CPU can and the address allows. */
+static inline void store(zk_fr *to, const zk_fr *value) {
+#if defined(__SSE2__)
+    if (((uintptr_t)to & 15) == 0) {
+        const __m128i *from = (const __m128i *)value;
+        _mm_stream_si128((__m128i *)to, _mm_loadu_si128(from));
+        _mm_stream_si128((__m128i *)to + 1, _mm_loadu_si128(from + 1));
+        return;
+    }
+#endif
+    *to = *value;
+}
+
+static inline void store_fence(void) {
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
+/* Bits first .. first+n-1 as bytes; writes up to 63 bytes more. */
+static void load_bits(uint8_t *v, const uint64_t *bits, uint32_t first, uint32_t n) {
+    for (uint32_t i = 0; i < n; i += 64) {
+        uint32_t at = first + i, shift = at % 64;
+        uint64_t word = bits[at / 64] >> shift;
+        if (shift && (n - i < 64 ? n - i : 64) > 64 - shift) word |= bits[at / 64 + 1] << (64 - shift);
+        for (int k = 0; k < 8; k++, word >>= 8) {
+            uint64_t spread = (word & 255) * UINT64_C(0x0101010101010101) & UINT64_C(0x8040201008040201);
+            zk_store_le64(v + i + 8 * k, (spread + UINT64_C(0x7f7f7f7f7f7f7f7f)) >> 7 & UINT64_C(0x0101010101010101));
+        }
+    }
+}
+
+static void eval_matrix(const eval_job *job, const zk_template *t, const zk_matrix *m, const zk_locals *l, zk_fr *out) {
+    static const int8_t small_coef[ZK_N_SMALL_COEFS] = {1, -1, 2, -2, 3, -3, 4, -4};
+    const zk_fr *small = job->small + ZK_ROW_SMALL_MAX, *coefs = job->p->coefs;
+    const uint8_t *v = l->v;
+    const zk_term *term = m->terms;
+    for (uint32_t r = 0; r < t->n_rows; r++) {
+        const zk_term *end = m->terms + m->row[r + 1];
+        zk_fr value;
+        switch ((zk_row_class)m->row_class[r]) {
+        case ZK_ROW_ZERO:
+            store(&out[r], small);
+            break;
+        case ZK_ROW_SMALL: {
+            int sum = 0;
+            for (const zk_term *k = term; k < end; k++) sum += small_coef[k->coef] * v[k->var];
+            store(&out[r], small + sum);
+            break;
+        }
+        case ZK_ROW_BITS:
+            zk_locals_sum_bits(&value, coefs, l, term, (size_t)(end - term));
+            store(&out[r], &value);
+            break;
+        case ZK_ROW_WIDE:
+            zk_locals_sum(&value, coefs, t->kind, l, term, (size_t)(end - term));
+            store(&out[r], &value);
+            break;
+        }
+        term = end;
+    }
+}
+
+static void load_own(zk_locals *l, const zk_instance *x, const zk_template *t, const zk_witness *w) {
+    uint32_t first_own = 1 + t->n_ports, first_aux = first_own + t->n_inputs;
+    for (uint32_t k = 0; k < t->n_inputs; k++) l->w[first_own + k] = w->inputs[x->first_input + k];
+    for (uint32_t k = 0; k < t->n_wide; k++) l->w[first_aux + t->wide[k]] = w->wide[x->first_wide + k];
+    load_bits(l->v + first_aux, w->bits, x->first_aux, t->n_aux);
+}
+
+static void eval_instances(void *ctx, size_t begin, size_t end, unsigned thread) {
+    eval_job *job = ctx;
+    zk_locals *l = &job->locals[thread];
+    for (size_t i = begin; i < end; i++) {
+        const zk_instance *x = &job->p->instances[i];
+        const zk_template *t = &job->p->templates[x->template_id];
+        zk_locals_load_ports(l, job->p, x, t, job->w);
+        load_own(l, x, t, job->w);
+        for (int m = 0; m < 3; m++)
+            if (job->out[m]) eval_matrix(job, t, &t->abc[m], l, job->out[m] + x->first_row);
+    }
+    store_fence();
+}
+
+cuzk_status zk_program_eval(const zk_program *p, const zk_witness *w, zk_fr *a, zk_fr *b, zk_fr *c, zk_pool *pool,
+                            cuzk_err *err) {
+    unsigned n_threads = zk_pool_n_threads(pool);
+    eval_job job = {.p = p, .w = w, .out = {a, b, c}};
+    for (int i = -ZK_ROW_SMALL_MAX; i <= ZK_ROW_SMALL_MAX; i++) zk_fr_from_i64(&job.small[i + ZK_ROW_SMALL_MAX], i);
+    ZK_TRY(zk_locals_alloc_all(&job.locals, n_threads, p, err));
+    zk_pool_for(pool, p->n_instances, INSTANCES_PER_CHUNK, eval_instances, &job);
+    zk_locals_free_all(job.locals, n_threads);
+    return CUZK_OK;
+}
+
+/* ---- check ---- */
+
+typedef struct check_job {
+    const zk_fr *a, *b, *c;
+    size_t first;
+} check_job;
+
+static void check_rows(void *ctx, size_t begin, size_t end, unsigned thread) {
+    (void)thread;
+    check_job *job = ctx;
+    if (begin >= __atomic_load_n(&job->first, __ATOMIC_RELAXED)) return;
+    for (size_t i = begin; i < end; i++) {
+        zk_fr product;
+        zk_fr_mul(&product, &job->a[i], &job->b[i]);
+        if (zk_fr_eq(&product, &job->c[i])) continue;
+        size_t seen = __atomic_load_n(&job->first, __ATOMIC_RELAXED);
+        while (i < seen &&
+               !__atomic_compare_exchange_n(&job->first, &seen, i, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+        return;
+    }
+}
+
+size_t zk_program_first_unsatisfied(const zk_fr *a, const zk_fr *b, const zk_fr *c, size_t n_rows, zk_pool *pool) {
+    check_job job = {a, b, c, n_rows};
+    zk_pool_for(pool, n_rows, ROWS_PER_CHUNK, check_rows, &job);
+    return job.first;
+}
