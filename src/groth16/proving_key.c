@@ -18,8 +18,9 @@ void zk_proving_key_plan(const zk_resident_program *program, const zk_query_mask
                            ((uint64_t)program->program->n_inputs + program->program->n_wide) / 8);
 }
 
-static cuzk_status load_section(zk_resident_points *points[2], const zk_proving_key *key, const zk_params *params,
-                                zk_params_section_id id, const zk_query_masks *masks, zk_trace *trace, cuzk_err *err) {
+static cuzk_status load_section(zk_resident_points **full, zk_resident_points **bits, const zk_proving_key *key,
+                                const zk_params *params, zk_params_section_id id, const zk_query_masks *masks,
+                                zk_trace *trace, cuzk_err *err) {
     zk_points_fault fault;
     zk_points_source source = {.name = zk_params_section_name(id),
                                .group = zk_params_section_group(id),
@@ -27,8 +28,7 @@ static cuzk_status load_section(zk_resident_points *points[2], const zk_proving_
                                .n = params->section[id].n,
                                .is_bit = id == ZK_PARAMS_H ? NULL : masks->query[query_of[id]].is_bit};
     zk_span *span = zk_span_open_kernel(trace, source.name);
-    cuzk_status status = zk_resident_points_load(&points[0], id == ZK_PARAMS_H ? NULL : &points[1], &fault,
-                                                 key->program->backend, &source, err);
+    cuzk_status status = zk_resident_points_load(full, bits, &fault, key->program->backend, &source, err);
     zk_span_count(span, "points", source.n);
     zk_span_close(trace, span);
     return status != CUZK_OK && fault.found ? zk_params_refuse_point(params, id, &fault, status, err) : status;
@@ -69,11 +69,11 @@ cuzk_status zk_proving_key_load_params(zk_proving_key **key, const zk_resident_p
                                     masks->query[q].full_mask, (size_t)p->n_inputs + p->n_wide, err));
     zk_span_close(trace, span);
 
-    ZK_GOTO(load_section(&k->h, k, params, ZK_PARAMS_H, masks, trace, err));
-    ZK_GOTO(load_section(k->l, k, params, ZK_PARAMS_L, masks, trace, err));
-    ZK_GOTO(load_section(k->a, k, params, ZK_PARAMS_A, masks, trace, err));
-    ZK_GOTO(load_section(k->b_g1, k, params, ZK_PARAMS_B_G1, masks, trace, err));
-    ZK_GOTO(load_section(k->b_g2, k, params, ZK_PARAMS_B_G2, masks, trace, err));
+    ZK_GOTO(load_section(&k->h, NULL, k, params, ZK_PARAMS_H, masks, trace, err));
+    ZK_GOTO(load_section(&k->l[0], &k->l[1], k, params, ZK_PARAMS_L, masks, trace, err));
+    ZK_GOTO(load_section(&k->a[0], &k->a[1], k, params, ZK_PARAMS_A, masks, trace, err));
+    ZK_GOTO(load_section(&k->b_g1[0], &k->b_g1[1], k, params, ZK_PARAMS_B_G1, masks, trace, err));
+    ZK_GOTO(load_section(&k->b_g2[0], &k->b_g2[1], k, params, ZK_PARAMS_B_G2, masks, trace, err));
     ZK_GOTO(zk_params_unchanged(params, err));
     *key = k;
     k = NULL;
