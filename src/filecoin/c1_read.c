@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/base64.h"
 #include "base/bytes.h"
 #include "base/json.h"
 #include "field/fr.h"
-#include "filecoin/base64.h"
 #include "filecoin/c1_impl.h"
 
 #define MAX_PLACE 16
@@ -674,7 +674,7 @@ static cuzk_status string_read(zk_input *base, const uint8_t **data, size_t *n, 
     while (*n == 0 && !*last) {
         ZK_TRY(next(r));
         ZK_TRY(expect(r, ZK_JSON_STRING));
-        if (!zk_grow((void **)&in->buffer, &in->capacity, r->event.n_text / 4 * 3 + 3, 1))
+        if (!zk_grow((void **)&in->buffer, &in->capacity, zk_base64_max_bytes(r->event.n_text), 1))
             return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "c1: no memory to decode Phase1Out");
         cuzk_status status = zk_base64_decode(in->buffer, n, &in->state, r->event.text, r->event.n_text, err);
         *last = r->event.last;
