@@ -1,4 +1,6 @@
 /* SHA-256, BLAKE2b and ChaCha against published values, and each fast path against its plain twin. */
+#include "hash/blake2b.h"
+#include "hash/chacha.h"
 #include "hash/sha256.h"
 #include "zk_test.h"
 
@@ -63,4 +65,89 @@ static void test_sha256_incremental(void) {
     }
 }
 
-ZK_TEST_MAIN(ZK_CASE(test_sha256_known), ZK_CASE(test_sha256_impls_agree), ZK_CASE(test_sha256_incremental))
+/* RFC 7693 appendix A; the others by another implementation over bytes 7 i + 3 with key bytes 5 i + 1. */
+static void test_blake2b(void) {
+    static const struct {
+        size_t n, n_key, n_out;
+        const char *want;
+    } cases[] = {
+        {0, 64, 64,
+         "4e1bc1a16b76f9eef0fecac679e1d440eeb596ad54c0bd8477cac00e9288f6d27e0222c82543916bfdf8c8946f227ae8878a1cba737f9"
+         "f720424c02a66160bea"},
+        {1, 1, 1, "04"},
+        {128, 32, 32, "cab7fa0a245cf5f31c5fe2659e11ddb04af400b5635d2391eb6fe27cc69b5cc9"},
+        {129, 16, 20, "983f082dd005bb454800057b582dd262484f4e34"},
+        {255, 64, 48,
+         "cb5068fef1a7d046dfe90ad921bcaa4d4068c3b0f758fde8642473d0fd67b492647da9d881297501e8d862e547bc3754"},
+        {256, 0, 64,
+         "91019c558584980249ca43eceed27e19f1c3c24161b93eed1eee2a6a774f60bf8a81b43750870bee1698feac9c5336ae4d5c842e7ead1"
+         "59bf3916387e8ded9ae"},
+        {300, 33, 31, "50d1c1378421d1f34298d842c17e3b0d753091038a3b3381167a0e8ac39bfc"},
+    };
+    uint8_t message[300], key[64], digest[64];
+    char got[129];
+    for (unsigned i = 0; i < sizeof message; i++) message[i] = (uint8_t)(7 * i + 3);
+    for (unsigned i = 0; i < sizeof key; i++) key[i] = (uint8_t)(5 * i + 1);
+    zk_blake2b(digest, 64, "abc", 3);
+    hex(got, digest, 64);
+    ZK_CHECK(strcmp(got, "ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d1"
+                         "7d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923") == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (size_t step = 1; step <= sizeof message; step = step * 3 + 1) {
+            zk_blake2b_ctx ctx;
+            zk_blake2b_init(&ctx, cases[i].n_out, key, cases[i].n_key);
+            for (size_t at = 0; at < cases[i].n; at += step)
+                zk_blake2b_update(&ctx, message + at, at + step < cases[i].n ? step : cases[i].n - at);
+            zk_blake2b_final(digest, &ctx);
+            hex(got, digest, cases[i].n_out);
+            ZK_CHECKF(strcmp(got, cases[i].want) == 0, "case %zu, step %zu: %s", i, step, got);
+        }
+    }
+}
+
+static void test_chacha(void) {
+    uint8_t key[32], nonce[12] = {0, 0, 0, 9, 0, 0, 0, 0x4a}, block[64], again[64];
+    uint8_t zero_key[32] = {0};
+    char got[129];
+    zk_chacha c;
+    for (unsigned i = 0; i < 32; i++) key[i] = (uint8_t)i;
+    /* RFC 8439, 2.3.2: block 1 */
+    zk_chacha_init_ietf(&c, 20, key, nonce);
+    zk_chacha_seek(&c, 64);
+    zk_chacha_read(&c, block, 64);
+    hex(got, block, 64);
+    ZK_CHECK(strcmp(got, "10f1e7e4d13b5915500fdd1fa32071c4c7d1f4c733c068030422aa9ac3d46c4e"
+                         "d2826446079faa0914c2d705d98b02a2b5129cd1de164eb9cbd083e8a2503c4e") == 0);
+    /* eight rounds, all zero (ECRYPT test vectors) */
+    zk_chacha_init_wide(&c, 8, zero_key);
+    zk_chacha_read(&c, block, 64);
+    hex(got, block, 64);
+    ZK_CHECK(strcmp(got, "3e00ef2f895f40d67f5bb8e81f09a5a12c840ec3ce9a7f3b181be188ef711a1e"
+                         "984ce172b9216f419f445367456d5619314a42a3da86b001387bfdb80e0cfe42") == 0);
+    /* seeking gives what reading on gives, also across the carry of the 64-bit counter */
+    for (uint64_t start = 0; start < 300; start += 37) {
+        zk_chacha a, b;
+        uint8_t skipped[300];
+        zk_chacha_init_ietf(&a, 20, key, nonce);
+        zk_chacha_init_ietf(&b, 20, key, nonce);
+        zk_chacha_read(&a, skipped, (size_t)start);
+        zk_chacha_read(&a, block, 64);
+        zk_chacha_seek(&b, start);
+        zk_chacha_read(&b, again, 64);
+        ZK_CHECKF(memcmp(block, again, 64) == 0, "start %llu", (unsigned long long)start);
+    }
+    uint64_t carry = (uint64_t)UINT32_MAX * 64;
+    zk_chacha_init_wide(&c, 20, key);
+    zk_chacha_seek(&c, carry);
+    zk_chacha_read(&c, block, 64);
+    ZK_CHECK(c.input[12] == 0 && c.input[13] == 1);
+    zk_chacha_read(&c, block, 64);
+    zk_chacha_seek(&c, carry + 64);
+    ZK_CHECK(zk_chacha_read_u64(&c) == (uint64_t)block[0] + ((uint64_t)block[1] << 8) + ((uint64_t)block[2] << 16) +
+                                           ((uint64_t)block[3] << 24) + ((uint64_t)block[4] << 32) +
+                                           ((uint64_t)block[5] << 40) + ((uint64_t)block[6] << 48) +
+                                           ((uint64_t)block[7] << 56));
+}
+
+ZK_TEST_MAIN(ZK_CASE(test_sha256_known), ZK_CASE(test_sha256_impls_agree), ZK_CASE(test_sha256_incremental),
+             ZK_CASE(test_blake2b), ZK_CASE(test_chacha))
