@@ -1,11 +1,15 @@
 #include "field/dispatch.h"
 
 #include "field/cpu.h"
-#include "field/portable.h"
+#include "field/variants.h"
 
 static const zk_field_functions variants[ZK_FIELD_N_VARIANTS] = {
     [ZK_FIELD_PORTABLE] = {"portable", zk_fr_mul_portable, zk_fr_sqr_portable, zk_fp_mul_portable, zk_fp_sqr_portable,
                            zk_fp2_mul_portable, zk_fp2_sqr_portable},
+#if defined(ZK_FIELD_HAVE_ADX)
+    [ZK_FIELD_ADX] = {"adx", zk_fr_mul_adx, zk_fr_sqr_adx, zk_fp_mul_adx, zk_fp_sqr_adx, zk_fp2_mul_adx,
+                      zk_fp2_sqr_adx},
+#endif
 };
 
 /* Valid even before the constructor below has run. */

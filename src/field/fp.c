@@ -2,7 +2,7 @@
 
 #include "base/bytes.h"
 #include "field/modinv.h"
-#include "field/portable.h"
+#include "field/variants.h"
 
 const zk_fp zk_fp_zero = {{0}};
 const zk_fp zk_fp_one = {{0x760900000002fffd, 0xebf4000bc40c0002, 0x5f48985753c758ba, 0x77ce585370525745,

@@ -1,5 +1,5 @@
 #include "field/fp.h"
-#include "field/portable.h"
+#include "field/variants.h"
 
 const zk_fp2 zk_fp2_zero = {{{0}}, {{0}}};
 const zk_fp2 zk_fp2_one = {{{0x760900000002fffd, 0xebf4000bc40c0002, 0x5f48985753c758ba, 0x77ce585370525745,

@@ -2,7 +2,7 @@
 
 #include "base/bytes.h"
 #include "field/modinv.h"
-#include "field/portable.h"
+#include "field/variants.h"
 
 const zk_fr zk_fr_zero = {{0, 0, 0, 0}};
 const zk_fr zk_fr_one = {{0x00000001fffffffe, 0x5884b7fa00034802, 0x998c4fefecbc4ff5, 0x1824b159acc5056f}};
