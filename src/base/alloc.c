@@ -24,18 +24,22 @@ bool zk_alloc_should_fail(void) {
     return true;
 }
 
+/* Refused here rather than by the allocator: sanitizers take an impossible size for a bug of the program. */
+static bool impossible(size_t n_bytes) { return n_bytes > PTRDIFF_MAX; }
+
 void *zk_malloc(size_t n_bytes) {
-    if (zk_alloc_should_fail()) return NULL;
+    if (impossible(n_bytes) || zk_alloc_should_fail()) return NULL;
     return malloc(n_bytes ? n_bytes : 1);
 }
 
 void *zk_calloc(size_t n, size_t elem_bytes) {
-    if (zk_alloc_should_fail()) return NULL;
-    return n && elem_bytes ? calloc(n, elem_bytes) : calloc(1, 1);
+    size_t n_bytes;
+    if (!zk_mul_size(&n_bytes, n, elem_bytes) || impossible(n_bytes) || zk_alloc_should_fail()) return NULL;
+    return calloc(1, n_bytes ? n_bytes : 1);
 }
 
 void *zk_realloc(void *block, size_t n_bytes) {
-    if (zk_alloc_should_fail()) return NULL;
+    if (impossible(n_bytes) || zk_alloc_should_fail()) return NULL;
     return realloc(block, n_bytes ? n_bytes : 1);
 }
 

@@ -1,0 +1,10 @@
+#include "base/cancel.h"
+
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a signal handler sets the flag");
+
+zk_cancel zk_cancel_global;
+
+cuzk_status zk_cancel_check(const zk_cancel *cancel, const char *what, cuzk_err *err) {
+    if (!zk_cancel_requested(cancel)) return CUZK_OK;
+    return ZK_FAIL(err, CUZK_CANCELLED, "cancelled during %s", what);
+}

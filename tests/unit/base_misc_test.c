@@ -1,0 +1,240 @@
+/* Status codes, log lines, random bytes, cancel flags, progress. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "base/log.h"
+#include "base/pool.h"
+#include "base/progress.h"
+#include "base/rand.h"
+#include "base/status.h"
+#include "zk_test.h"
+
+static void test_status(void) {
+    ZK_CHECK(strcmp(cuzk_status_name(CUZK_BAD_INPUT), "BAD_INPUT") == 0 && cuzk_status_exit_code(CUZK_BAD_INPUT) == 3);
+    ZK_CHECK(cuzk_status_exit_code(CUZK_OK) == 0 && cuzk_status_exit_code(CUZK_BAD_PROOF) == 1);
+    ZK_CHECK(cuzk_status_exit_code(CUZK_USAGE) == 2 && cuzk_status_exit_code(CUZK_IO) == 4);
+    ZK_CHECK(cuzk_status_exit_code(CUZK_CANCELLED) == 130 &&
+             cuzk_status_classify(CUZK_CANCELLED) == CUZK_CLASS_CANCELLED);
+    ZK_CHECK(cuzk_status_classify((cuzk_status)999) == CUZK_CLASS_INTERNAL);
+    cuzk_err err = {0};
+    ZK_CHECK(ZK_FAIL(&err, CUZK_IO, "first %d", 1) == CUZK_IO && ZK_FAIL(&err, CUZK_USAGE, "second") == CUZK_USAGE);
+    ZK_CHECK(err.status == CUZK_IO && strcmp(err.message, "first 1") == 0 && err.line > 0);
+    zk_err_prefix(&err, "file %s", "x");
+    ZK_CHECK(strcmp(err.message, "file x: first 1") == 0);
+    char longest[600];
+    memset(longest, 'a', sizeof longest);
+    longest[599] = 0;
+    zk_err_prefix(&err, "%.400s", longest);
+    zk_err_prefix(&err, "%.300s", longest);
+    ZK_CHECK(strlen(err.message) == sizeof err.message - 1 && strncmp(err.message + 300, ": aaa", 5) == 0);
+    zk_err_prefix(&err, "%s", longest); /* does not fit at all: the message stays */
+    ZK_CHECK(strncmp(err.message + 300, ": aaa", 5) == 0);
+    zk_err_reset(&err);
+    zk_err_prefix(&err, "nothing");
+    ZK_CHECK(err.status == CUZK_OK && err.message[0] == 0);
+    ZK_FAIL(NULL, CUZK_IO, "nobody listens");
+    zk_err_prefix(NULL, "x");
+}
+
+/* ---- log ---- */
+
+static int log_file;
+
+static void log_begin(zk_log_level level) {
+    log_file = memfd_create("log", 0);
+    ZK_CHECK(log_file >= 0);
+    zk_log_set_fd(log_file);
+    zk_log_set_level(level);
+}
+
+/* What was logged; static buffer. */
+static const char *log_end(void) {
+    static char text[100000];
+    zk_log_set_fd(2);
+    zk_log_set_level(ZK_LOG_WARN);
+    ssize_t n = pread(log_file, text, sizeof text - 1, 0);
+    close(log_file);
+    text[n > 0 ? n : 0] = 0;
+    return text;
+}
+
+static void test_log_lines(void) {
+    log_begin(ZK_LOG_INFO);
+    ZK_LOG_INFO("keys loaded", zk_kv_str("file", "a.params"), zk_kv_u64("bytes", 12), zk_kv_i64("delta", -3),
+                zk_kv_double("s", 0.25), zk_kv_bool("ok", true), zk_kv_hex("id", (const uint8_t *)"\x01\xfe", 2));
+    const char *text = log_end();
+    ZK_CHECKF(strncmp(text, "level=info ts=20", 16) == 0, "%s", text);
+    ZK_CHECKF(strstr(text, "Z msg=\"keys loaded\" file=a.params bytes=12 delta=-3 s=0.25 ok=true id=01fe\n"), "%s",
+              text);
+    log_begin(ZK_LOG_DEBUG);
+    ZK_LOG_DEBUG("plain");
+    ZK_LOG_ERROR("q", zk_kv_str("bad key=\"", "a b"), zk_kv_str("empty", ""), zk_kv_str("null", NULL),
+                 zk_kv_str("esc", "\"\\\n\t\x01\x7f"), zk_kv_str("eq", "a=b"), zk_kv_str("utf8", "\xc3\xa9"));
+    text = log_end();
+    ZK_CHECKF(strstr(text, " msg=plain\nlevel=error ts="), "%s", text);
+    ZK_CHECKF(strstr(text, "msg=q bad_key__=\"a b\" empty=\"\" null=\"\" esc=\"\\\"\\\\\\n\\t\\x01\\x7f\" eq=\"a=b\" "
+                           "utf8=\"\xc3\xa9\"\n"),
+              "%s", text);
+}
+
+static int n_evaluated;
+static const char *evaluate(void) {
+    n_evaluated++;
+    return "value";
+}
+
+static void test_log_levels(void) {
+    log_begin(ZK_LOG_WARN);
+    n_evaluated = 0;
+    ZK_LOG_INFO("no", zk_kv_str("k", evaluate()));
+    ZK_CHECK(n_evaluated == 0);
+    ZK_LOG_WARN("yes", zk_kv_str("k", evaluate()));
+    ZK_CHECK(n_evaluated == 1);
+    zk_log_set_level(ZK_LOG_OFF);
+    ZK_LOG_ERROR("no");
+    const char *text = log_end();
+    ZK_CHECK(strstr(text, "msg=yes k=value\n") && !strstr(text, "no"));
+    zk_log_level level = ZK_LOG_OFF;
+    ZK_CHECK(zk_log_level_parse(&level, "debug") && level == ZK_LOG_DEBUG && !zk_log_level_parse(&level, "loud"));
+}
+
+static void test_log_context(void) {
+    zk_log_context job = {0};
+    zk_log_context_add(&job, zk_kv_u64("job", 7));
+    zk_log_context_add(&job, zk_kv_str("stage", "msm h"));
+    char longest[600];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[599] = 0;
+    zk_log_context_add(&job, zk_kv_str("dropped", longest));
+    zk_log_context_add(&job, zk_kv_str("dev", "0"));
+    log_begin(ZK_LOG_INFO);
+    ZK_CHECK(zk_log_context_use(&job) == NULL);
+    ZK_LOG_INFO("in", zk_kv_u64("n", 1));
+    ZK_CHECK(zk_log_context_use(NULL) == &job);
+    ZK_LOG_INFO("out");
+    const char *text = log_end();
+    ZK_CHECKF(strstr(text, "msg=in job=7 stage=\"msm h\" dev=0 n=1\n") && strstr(text, "msg=out\n"), "%s", text);
+}
+
+static void test_log_long(void) {
+    char longest[9000];
+    memset(longest, 'y', sizeof longest - 1);
+    longest[8999] = 0;
+    log_begin(ZK_LOG_INFO);
+    ZK_LOG_INFO("before", zk_kv_u64("kept", 1), zk_kv_str("long", longest));
+    ZK_LOG_INFO(longest, zk_kv_u64("n", 1));
+    ZK_LOG_INFO("after");
+    const char *text = log_end();
+    ZK_CHECK(strstr(text, "msg=before kept=1 ...\n") && strstr(text, "yyyy ...\n") && strstr(text, "msg=after\n"));
+}
+
+static void *log_thread(void *arg) {
+    for (int i = 0; i < 200; i++)
+        ZK_LOG_INFO("thread", zk_kv_u64("id", (uint64_t)(uintptr_t)arg), zk_kv_u64("i", (uint64_t)i));
+    return NULL;
+}
+
+static void test_log_threads(void) {
+    log_begin(ZK_LOG_INFO);
+    pthread_t threads[4];
+    for (uintptr_t i = 0; i < 4; i++) ZK_CHECK(pthread_create(&threads[i], NULL, log_thread, (void *)i) == 0);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    const char *text = log_end();
+    int n = 0, next[4] = {0};
+    for (const char *p = text; *p; p = strchr(p, '\n') + 1, n++) {
+        unsigned id, i;
+        ZK_CHECK(sscanf(p, "level=info ts=%*s msg=thread id=%u i=%u\n", &id, &i) == 2 && id < 4 &&
+                 (int)i == next[id]++);
+    }
+    ZK_CHECK(n == 800);
+}
+
+/* ---- the small ones ---- */
+
+static void test_rand(void) {
+    uint8_t a[3000] = {0}, b[3000] = {0};
+    cuzk_err err = {0};
+    ZK_CHECK_OK(zk_rand_bytes(a, sizeof a, &err), err);
+    ZK_CHECK_OK(zk_rand_bytes(b, sizeof b, &err), err);
+    ZK_CHECK_OK(zk_rand_bytes(NULL, 0, &err), err);
+    int counts[256] = {0}, equal = 0;
+    for (size_t i = 0; i < sizeof a; i++) counts[a[i]]++, equal += a[i] == b[i];
+    /* 3000 uniform bytes: each value about 12 times, about 12 equal places; the bounds fail once in 10^9 runs */
+    for (int i = 0; i < 256; i++) ZK_CHECK(counts[i] < 60);
+    ZK_CHECK(equal < 60);
+    zk_wipe(a + 1, sizeof a - 2);
+    for (size_t i = 1; i < sizeof a - 1; i++) ZK_CHECK(a[i] == 0);
+    a[0] = a[sizeof a - 1] = 9;
+    zk_wipe(a, 0);
+    ZK_CHECK(a[0] == 9);
+    zk_wipe(NULL, 0);
+}
+
+static void on_signal(int number) {
+    (void)number;
+    zk_cancel_request(NULL);
+}
+
+static void test_cancel(void) {
+    zk_cancel one = {0}, two = {0};
+    cuzk_err err = {0};
+    ZK_CHECK(!zk_cancel_requested(NULL) && !zk_cancel_requested(&one));
+    ZK_CHECK_OK(zk_cancel_check(&one, "msm", &err), err);
+    zk_cancel_request(&one);
+    ZK_CHECK(zk_cancel_requested(&one) && !zk_cancel_requested(&two) && !zk_cancel_requested(NULL));
+    ZK_CHECK(zk_cancel_check(&one, "msm", &err) == CUZK_CANCELLED && strcmp(err.message, "cancelled during msm") == 0);
+    signal(SIGUSR1, on_signal);
+    raise(SIGUSR1);
+    ZK_CHECK(zk_cancel_requested(&two) && zk_cancel_requested(NULL));
+    zk_cancel_clear(NULL);
+    signal(SIGUSR1, SIG_DFL);
+    ZK_CHECK(!zk_cancel_requested(&two) && zk_cancel_requested(&one));
+    zk_cancel_clear(&one);
+    ZK_CHECK(!zk_cancel_requested(&one));
+}
+
+typedef struct seen {
+    uint64_t n, first, last, total;
+    bool wrong;
+} seen;
+
+static void on_progress(void *ctx, const char *stage, uint64_t done, uint64_t total) {
+    seen *s = ctx;
+    if (s->n++ == 0) s->first = done;
+    s->wrong |= (s->n > 1 && done < s->last) || done > total || strcmp(stage, "work") != 0;
+    s->last = done;
+    s->total = total;
+}
+
+static void add_range(void *ctx, size_t begin, size_t end, unsigned thread) {
+    (void)thread;
+    zk_progress_add(ctx, end - begin);
+    if (begin % 1000 == 0) usleep(2000);
+}
+
+static void test_progress(void) {
+    cuzk_err err = {0};
+    zk_pool *pool;
+    seen s = {0};
+    zk_progress progress = {on_progress, &s};
+    zk_progress_stage stage;
+    ZK_CHECK_OK(zk_pool_create(&pool, 4, &err), err);
+    zk_progress_begin(&stage, &progress, "work", 200000);
+    ZK_CHECK(s.n == 1 && s.first == 0 && s.total == 200000);
+    zk_pool_for(pool, 200000, 10, add_range, &stage);
+    zk_progress_end(&stage);
+    zk_pool_destroy(pool);
+    ZK_CHECK(!s.wrong && s.last == 200000 && s.n >= 3 && s.n < 1000);
+    zk_progress_begin(&stage, NULL, "work", 5);
+    zk_progress_add(&stage, 5);
+    zk_progress_end(&stage);
+    ZK_CHECK(s.last == 200000);
+}
+
+ZK_TEST_MAIN(ZK_CASE(test_status), ZK_CASE(test_log_lines), ZK_CASE(test_log_levels), ZK_CASE(test_log_context),
+             ZK_CASE(test_log_long), ZK_CASE(test_log_threads), ZK_CASE(test_rand), ZK_CASE(test_cancel),
+             ZK_CASE(test_progress))
