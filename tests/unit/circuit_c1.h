@@ -124,19 +124,4 @@ static inline void c1_free(c1_values *r) {
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++) free((void *)(uintptr_t)nodes[i]);
 }
 
-/* An assignment with its arrays. */
-static inline void witness_alloc(zk_witness *w, const zk_program *p) {
-    w->inputs = malloc(p->n_inputs * sizeof *w->inputs);
-    w->bits = malloc((p->n_aux / 64 + (size_t)1) * 8);
-    w->wide = malloc((p->n_wide + (size_t)1) * sizeof *w->wide);
-    ZK_CHECK(w->inputs && w->bits && w->wide);
-    memset(w->bits, 0xa5, (p->n_aux / 64 + (size_t)1) * 8); /* need not be cleared */
-}
-
-static inline void witness_free(zk_witness *w) {
-    free(w->inputs);
-    free(w->bits);
-    free(w->wide);
-}
-
 #endif
