@@ -8,8 +8,17 @@
 
 typedef struct zk_arena_chunk zk_arena_chunk;
 
-/* Zero-initialise; max_bytes 0 means no limit. The limit is on chunks taken from the system. Compiled with
- * ZK_ARENA_DEBUG each block is a chunk of its own, so that memory checkers see its true bounds. */
+/* Under the address sanitizer, or with ZK_ARENA_DEBUG defined for all files, each block is a chunk of its own, so that
+ * memory checkers see its true bounds. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ZK_ARENA_DEBUG 1
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define ZK_ARENA_DEBUG 1
+#endif
+
+/* Zero-initialise; max_bytes 0 means no limit. The limit is on chunks taken from the system. */
 typedef struct zk_arena {
     zk_arena_chunk *top;
     size_t max_bytes, held_bytes;

@@ -76,7 +76,7 @@ static cuzk_status refuse_duplicates(const zk_json_member *members, size_t n, cu
 static cuzk_status close_frame(builder *b, cuzk_err *err) {
     frame f = b->frames[--b->n_frames];
     zk_json_value value = {.kind = f.kind, .offset = f.offset, .n = b->n_stack - f.first};
-    const zk_json_member *items = b->stack + f.first;
+    const zk_json_member *items = b->stack ? b->stack + f.first : NULL;
     if (value.n && f.kind == ZK_JSON_OBJECT_BEGIN) {
         ZK_TRY(refuse_duplicates(items, value.n, err));
         zk_json_member *members = zk_arena_calloc(&b->doc->arena, value.n, sizeof *members);
