@@ -266,7 +266,7 @@ static void writer_free(zk_file_writer *writer) {
 
 void zk_file_writer_abort(zk_file_writer *writer) { writer_free(writer); }
 
-/* The name that rename will replace: what a link, dangling or not, finally points at. */
+/* The name that rename will replace: what a link finally points at; a link to nothing is itself replaced. */
 static cuzk_status resolve(char **path_out, bool *direct, const char *path, cuzk_err *err) {
     struct stat st;
     *direct = false;
