@@ -24,17 +24,18 @@ static void check(cuzk_status status) {
 /* Body once, groups twice. */
 #define GROUP_BENCH(g)                                                                                                 \
     static void bench_##g(const char *kind) {                                                                          \
-        double seconds[BENCH_MAX_RUNS], items = (double)n;                                                             \
+        bench_times times = {.n = 0};                                                                                  \
+        double items = (double)n;                                                                                      \
         uint64_t seed = 2;                                                                                             \
         zk_##g##_affine *bases = bench_alloc(n, sizeof *bases);                                                        \
         uint64_t *bits = bench_alloc(n / 64 + 1, sizeof *bits);                                                        \
         zk_fixed_base_##g *table = NULL;                                                                               \
         zk_##g sum;                                                                                                    \
         unsigned c = window_bits && kind[0] == 'f' ? window_bits : zk_fixed_base_window_bits(n);                       \
-        double start = bench_now();                                                                                    \
+        bench_start(&times);                                                                                           \
         check(zk_fixed_base_##g##_create(&table, &zk_##g##_generator, c, pool, &err));                                 \
-        seconds[0] = bench_now() - start;                                                                              \
-        bench_print("table of the generator", seconds, 1, (double)n);                                                  \
+        bench_stop(&times);                                                                                            \
+        bench_print("table of the generator", &times, (double)n);                                                      \
         check(zk_fixed_base_##g##_mul(table, bases, scalars, n, pool, &err));                                          \
         for (size_t i = 0; i < n; i++) scalars[i] = bench_fr(&seed);                                                   \
         if (kind[0] == 'm') items = 0;                                                                                 \
@@ -43,18 +44,18 @@ static void check(cuzk_status status) {
             if (kind[0] == 'm') items += __builtin_popcountll(bits[i / 64]);                                           \
         }                                                                                                              \
         for (unsigned run = 0; run < n_runs; run++) {                                                                  \
-            start = bench_now();                                                                                       \
+            bench_start(&times);                                                                                       \
             if (kind[0] == 'g')                                                                                        \
                 check(zk_msm_##g##_tuned(&sum, bases, scalars, n, &(zk_msm_tuning){.window_bits = window_bits}, pool,  \
                                          &err));                                                                       \
             if (kind[0] == 'm') check(zk_masked_sum_##g(&sum, bases, bits, n, pool, &err));                            \
             if (kind[0] == 'f') check(zk_fixed_base_##g##_mul(table, bases, scalars, n, pool, &err));                  \
-            seconds[run] = bench_now() - start;                                                                        \
+            bench_stop(&times);                                                                                        \
         }                                                                                                              \
-        bench_print(kind, seconds, n_runs, items);                                                                     \
+        bench_print(kind, &times, items);                                                                              \
         zk_fixed_base_##g##_destroy(table);                                                                            \
-        free(bases);                                                                                                   \
-        free(bits);                                                                                                    \
+        zk_mem_free(bases);                                                                                            \
+        zk_mem_free(bits);                                                                                             \
     }
 GROUP_BENCH(g1)
 GROUP_BENCH(g2)
@@ -79,7 +80,7 @@ int main(int argc, char **argv) {
     } else {
         bench_g1(kind);
     }
-    free(scalars);
+    zk_mem_free(scalars);
     zk_pool_destroy(pool);
     return 0;
 }

@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/mem.h"
 #include "msm/batch_affine.h"
 #include "msm/msm.h"
 #include "msm/plan.h"

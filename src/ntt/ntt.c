@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/mem.h"
 #include "ntt/kernels.h"
 
 /* A transform runs as passes of up to PASS_LOG2 levels on tiles of strided rows, which are copied into a local buffer
@@ -113,14 +115,15 @@ cuzk_status zk_ntt_domain_create(zk_ntt_domain **domain, unsigned log2_n, zk_poo
         return ZK_FAIL(err, CUZK_UNSUPPORTED, "transform of 2^%u elements: the field has roots up to 2^%d", log2_n,
                        MAX_LOG2_N);
     table_sizes s = sizes_of(log2_n);
-    zk_ntt_domain *d = calloc(1, sizeof *d);
-    zk_fr *block = malloc(s.n_all * sizeof *block);
-    if (!d || !block) {
+    zk_ntt_domain *d = zk_calloc(1, sizeof *d);
+    if (!d) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "transform of 2^%u elements: no memory", log2_n);
+    void *tables;
+    cuzk_status status = zk_mem_alloc(&tables, "ntt tables", s.n_all * sizeof *d->block, err);
+    if (status != CUZK_OK) {
         free(d);
-        free(block);
-        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "transform of 2^%u elements: no memory for tables of %zu bytes", log2_n,
-                       zk_ntt_domain_bytes(log2_n));
+        return status;
     }
+    zk_fr *block = tables;
     d->log2_n = log2_n;
     d->log2_leaf = s.log2_leaf;
     d->n = (size_t)1 << log2_n;
@@ -156,7 +159,7 @@ cuzk_status zk_ntt_domain_create(zk_ntt_domain **domain, unsigned log2_n, zk_poo
 
 void zk_ntt_domain_destroy(zk_ntt_domain *domain) {
     if (!domain) return;
-    free(domain->block);
+    zk_mem_free(domain->block);
     free(domain);
 }
 

@@ -1,0 +1,41 @@
+/* The functions of msm.h in AVX-512 IFMA, with the same contracts. To be called only if zk_msm_ifma_usable(); the public
+ * functions do so for inputs long enough to gain.
+ *
+ * Bases are read in their 64-bit form. A multiplication of n points takes about 250 n bytes in G1 and 900 n in G2 beside
+ * its buckets, for at most 2^22 and 2^20 points at a time.
+ */
+#ifndef ZK_MSM_IFMA_H
+#define ZK_MSM_IFMA_H
+
+#include "msm/msm.h"
+#include "msm/recode.h"
+
+/* The CPU and the system have what these functions need, and CUZK_CPU allows it. */
+bool zk_msm_ifma_usable(void);
+
+cuzk_status zk_msm_g1_ifma(zk_g1 *r, const zk_g1_affine *bases, const zk_fr *scalars, size_t n, zk_pool *pool,
+                           cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_msm_g2_ifma(zk_g2 *r, const zk_g2_affine *bases, const zk_fr *scalars, size_t n, zk_pool *pool,
+                           cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_masked_sum_g1_ifma(zk_g1 *r, const zk_g1_affine *bases, const uint64_t *bits, size_t n, zk_pool *pool,
+                                  cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_masked_sum_g2_ifma(zk_g2 *r, const zk_g2_affine *bases, const uint64_t *bits, size_t n, zk_pool *pool,
+                                  cuzk_err *err) ZK_MUST_USE;
+
+/* r[i] = [s_i] base. entries: [windows->n][2^(c-1)], entry d - 1 of window w is d [2^(c w)] base. */
+cuzk_status zk_fixed_base_g1_mul_ifma(zk_g1_affine *r, const zk_g1_affine *entries, const zk_windows *windows,
+                                      const zk_fr *scalars, size_t n, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_fixed_base_g2_mul_ifma(zk_g2_affine *r, const zk_g2_affine *entries, const zk_windows *windows,
+                                      const zk_fr *scalars, size_t n, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
+
+/* The choices of a multiplication overridden, zero members are chosen; for tests and measurements. */
+typedef struct zk_msm_ifma_tuning {
+    unsigned window_bits;
+    size_t slice_points; /* most points worked on together */
+} zk_msm_ifma_tuning;
+cuzk_status zk_msm_g1_ifma_tuned(zk_g1 *r, const zk_g1_affine *bases, const zk_fr *scalars, size_t n,
+                                 const zk_msm_ifma_tuning *tuning, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_msm_g2_ifma_tuned(zk_g2 *r, const zk_g2_affine *bases, const zk_fr *scalars, size_t n,
+                                 const zk_msm_ifma_tuning *tuning, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
+
+#endif
