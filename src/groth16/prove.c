@@ -18,7 +18,6 @@ struct zk_prover {
     zk_prove_request request;
     unsigned next; /* stage; ZK_PROVE_N_STAGES: done */
     bool failed;
-    zk_blinding blinding;
     uint8_t (*publics)[32];
     zk_fr *inputs;
     zk_g1 h, l, a_sum, b_g1;
@@ -266,11 +265,12 @@ static void g1_add_multiple(zk_g1 *sum, const zk_g1 *a, const zk_fr *k) {
 
 static cuzk_status stage_assemble(zk_prover *p, cuzk_err *err) {
     const zk_vk *vk = &p->key->vk;
-    zk_fr *r = &p->blinding.r, *s = &p->blinding.s, rs;
+    zk_blinding blinding;
+    zk_fr *r = &blinding.r, *s = &blinding.s, rs;
     zk_g1 a, b1, c, delta;
     zk_g2 b2, delta2;
     if (p->request.blinding) {
-        p->blinding = *p->request.blinding;
+        blinding = *p->request.blinding;
     } else {
         ZK_TRY(zk_random_fr(r, err));
         ZK_TRY(zk_random_fr(s, err));
@@ -297,7 +297,7 @@ static cuzk_status stage_assemble(zk_prover *p, cuzk_err *err) {
     zk_g2_to_affine(&p->proof.b, &b2);
     zk_g1_to_affine(&p->proof.c, &c);
     zk_proof_encode(p->bytes, &p->proof);
-    explicit_bzero(&p->blinding, sizeof p->blinding);
+    explicit_bzero(&blinding, sizeof blinding);
     explicit_bzero(&rs, sizeof rs);
     return CUZK_OK;
 }
