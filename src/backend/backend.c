@@ -22,6 +22,8 @@ void zk_backend_close(zk_backend *backend) {
     if (backend) backend->device->close(backend);
 }
 
+void zk_backend_set_retire(zk_backend *backend, struct zk_retire *retire) { backend->retire = retire; }
+
 cuzk_status zk_backend_stream_open(zk_stream **stream, zk_backend *backend, cuzk_err *err) {
     *stream = NULL;
     return backend->device->stream_open ? backend->device->stream_open(stream, backend, err) : CUZK_OK;

@@ -163,6 +163,7 @@ struct zk_backend {
     const zk_residency_ops *residency;
     const zk_stage_ops *stage;
     zk_backend_caps caps;
+    struct zk_retire *retire; /* where memory goes that is done with; NULL: freed at once. Borrowed */
 };
 
 /* ---- the interface ---- */
@@ -171,6 +172,9 @@ struct zk_pool;
 /* The CPU of this machine; work runs on the pool (borrowed; NULL: the calling thread alone). */
 cuzk_status zk_backend_open_cpu(zk_backend **backend, struct zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 void zk_backend_close(zk_backend *backend); /* NULL is fine; every handle must be gone */
+/* Memory of handles that are destroyed from now on is freed by the queue (base/retire.h), which must outlive the
+ * backend or be taken away before with NULL. */
+void zk_backend_set_retire(zk_backend *backend, struct zk_retire *retire);
 
 cuzk_status zk_backend_stream_open(zk_stream **stream, zk_backend *backend, cuzk_err *err) ZK_MUST_USE;
 void zk_backend_stream_close(zk_backend *backend, zk_stream *stream);

@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/mem.h"
+#include "base/retire.h"
 #include "msm/msm.h"
 
 /* ---- device ---- */
@@ -20,7 +22,7 @@ static cuzk_status buffer_create(zk_buffer **buffer, zk_backend *backend, const 
     zk_buffer *b = zk_calloc(1, sizeof *b);
     if (!b) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "buffer %s: out of memory", name);
     *b = (zk_buffer){backend, name, bytes, NULL};
-    cuzk_status status = zk_cpu_memory_take(&b->host, name, bytes, err);
+    cuzk_status status = zk_mem_alloc(&b->host, name, bytes, err);
     if (status != CUZK_OK) {
         free(b);
         return status;
@@ -30,7 +32,7 @@ static cuzk_status buffer_create(zk_buffer **buffer, zk_backend *backend, const 
 }
 
 static void buffer_destroy(zk_buffer *buffer) {
-    zk_cpu_memory_give(buffer->host, buffer->name, buffer->bytes);
+    zk_retire_mem(buffer->backend->retire, buffer->host);
     free(buffer);
 }
 
@@ -173,7 +175,7 @@ cuzk_status zk_backend_open_cpu(zk_backend **backend, zk_pool *pool, cuzk_err *e
     cpu_backend *cpu = zk_calloc(1, sizeof *cpu);
     if (!cpu) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "cpu backend: out of memory");
     cpu->pool = pool;
-    cpu->base = (zk_backend){&device_ops, &buffer_ops, &residency_ops, &stage_ops, {0}};
+    cpu->base = (zk_backend){&device_ops, &buffer_ops, &residency_ops, &stage_ops, {0}, NULL};
     cpu->base.caps = (zk_backend_caps){.kind = "cpu",
                                        .n_threads = zk_pool_n_threads(pool),
                                        .shares_host_memory = true,

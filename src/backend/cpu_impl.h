@@ -19,7 +19,6 @@ typedef struct cpu_program {
 typedef struct cpu_points {
     zk_resident_points base;
     const char *name;
-    size_t bytes;
     void *points; /* [n] zk_g1_affine or zk_g2_affine */
 } cpu_points;
 
@@ -37,10 +36,6 @@ typedef struct cpu_selection {
     zk_selection base;
     cpu_mask bit, full;
 } cpu_selection;
-
-/* Large zeroed memory, counted under its name. bytes = 0 gives NULL. */
-cuzk_status zk_cpu_memory_take(void **memory, const char *name, size_t bytes, cuzk_err *err) ZK_MUST_USE;
-void zk_cpu_memory_give(void *memory, const char *name, size_t bytes);
 
 size_t zk_cpu_point_bytes(zk_group group);
 static inline zk_pool *zk_cpu_pool(const zk_backend *backend) { return ((const cpu_backend *)backend)->pool; }

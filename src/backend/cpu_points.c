@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/mem.h"
+#include "base/retire.h"
 
 size_t zk_cpu_point_bytes(zk_group group) { return group == ZK_G1 ? sizeof(zk_g1_affine) : sizeof(zk_g2_affine); }
 
@@ -20,8 +22,7 @@ static cuzk_status points_create(cpu_points **points, zk_backend *backend, const
     if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "points %s: out of memory", source->name);
     p->base = (zk_resident_points){backend, source->group, n};
     p->name = source->name;
-    p->bytes = n * zk_cpu_point_bytes(source->group);
-    cuzk_status status = zk_cpu_memory_take(&p->points, p->name, p->bytes, err);
+    cuzk_status status = zk_mem_alloc(&p->points, p->name, n * zk_cpu_point_bytes(source->group), err);
     if (status != CUZK_OK) {
         free(p);
         return status;
@@ -32,7 +33,7 @@ static cuzk_status points_create(cpu_points **points, zk_backend *backend, const
 
 void zk_cpu_points_unload(zk_resident_points *points) {
     cpu_points *p = (cpu_points *)points;
-    zk_cpu_memory_give(p->points, p->name, p->bytes);
+    zk_retire_mem(points->backend->retire, p->points);
     free(p);
 }
 

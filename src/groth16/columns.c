@@ -12,9 +12,10 @@
 #include "backend/backend.h"
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/mem.h"
 
 void zk_columns_clear(zk_columns *columns) {
-    for (unsigned m = 0; m < 3; m++) free(columns->value[m]);
+    for (unsigned m = 0; m < 3; m++) zk_mem_free(columns->value[m]);
     *columns = (zk_columns){0};
 }
 
@@ -48,12 +49,12 @@ static cuzk_status lagrange(zk_fr **out, const zk_columns *columns, const zk_fr 
     size_t n = (size_t)1 << columns->log2_n;
     lagrange_job job = {.tau = *tau};
     zk_fr n_fr;
-    job.out = zk_calloc(n, sizeof *job.out);
     job.scratch = zk_calloc(zk_pool_n_threads(pool), 2 * LAGRANGE_CHUNK * sizeof *job.scratch);
-    if (!job.out || !job.scratch) {
-        free(job.out);
+    if (!job.scratch) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "setup: Lagrange values: out of memory");
+    cuzk_status status = zk_mem_alloc((void **)&job.out, "setup lagrange", n * sizeof *job.out, err);
+    if (status != CUZK_OK) {
         free(job.scratch);
-        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "setup: Lagrange values of 2^%u rows: out of memory", columns->log2_n);
+        return status;
     }
     zk_fr_root_of_unity(&job.w, columns->log2_n);
     zk_fr_from_u64(&n_fr, n);
@@ -175,11 +176,12 @@ cuzk_status zk_columns_compute(zk_columns *columns, const zk_program *program, c
 
     ZK_GOTO(lagrange(&lagrange_values, columns, tau, pool, err));
     job.lagrange = lagrange_values;
-    job.port = zk_malloc(program->n_ports * sizeof *job.port);
+    ZK_GOTO(zk_mem_alloc((void **)&job.port, "setup ports", program->n_ports * sizeof *job.port, err));
+    for (unsigned m = 0; m < 3; m++)
+        ZK_GOTO(zk_mem_alloc((void **)&columns->value[m], "setup columns", n_vars * sizeof *columns->value[m], err));
     job.constant = zk_malloc(n_threads * sizeof *job.constant);
-    for (unsigned m = 0; m < 3; m++) columns->value[m] = zk_calloc(n_vars, sizeof *columns->value[m]);
-    if (!job.port || !job.constant || !columns->value[0] || !columns->value[1] || !columns->value[2]) {
-        status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "setup: columns of %zu variables: out of memory", n_vars);
+    if (!job.constant) {
+        status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "setup: out of memory");
         goto out;
     }
     for (unsigned m = 0; m < 3; m++) {
@@ -195,8 +197,8 @@ cuzk_status zk_columns_compute(zk_columns *columns, const zk_program *program, c
         zk_fr_add(&columns->value[0][i], &columns->value[0][i], &lagrange_values[program->n_rows + i]);
     ZK_GOTO(check_constrained(columns, program, pool, err));
 out:
-    free(lagrange_values);
-    free(job.port);
+    zk_mem_free(lagrange_values);
+    zk_mem_free(job.port);
     free(job.constant);
     if (status != CUZK_OK) zk_columns_clear(columns);
     return status;

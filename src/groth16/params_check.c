@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/pool.h"
-#include "groth16/random.h"
+#include "base/rand.h"
 #include "hash/sha256.h"
 
 #define N_BUCKETS ((size_t)1 << ZK_CHECK_LOG2_BUCKETS)
@@ -171,7 +171,7 @@ static cuzk_status check_group(const zk_params *params, zk_group group, zk_pool 
     check_job job = {.params = params, .group = group};
     bool summed = false;
 
-    ZK_TRY(zk_random_bytes(job.seed, sizeof job.seed, err));
+    ZK_TRY(zk_rand_bytes(job.seed, sizeof job.seed, err));
     for (int id = 0; id < ZK_PARAMS_N_SECTIONS; id++)
         if (zk_params_section_group((zk_params_section_id)id) == group && params->section[id].n > N_BUCKETS)
             summed = true;

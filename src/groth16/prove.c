@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/pool.h"
+#include "base/rand.h"
 #include "groth16/random.h"
 
 struct zk_prover {
@@ -96,7 +97,7 @@ void zk_prover_destroy(zk_prover *p) {
     zk_backend_stream_close(p->key->program->backend, p->stream);
     free(p->publics);
     free(p->inputs);
-    explicit_bzero(p, sizeof *p);
+    zk_wipe(p, sizeof *p);
     free(p);
 }
 
@@ -260,7 +261,7 @@ static void g1_add_multiple(zk_g1 *sum, const zk_g1 *a, const zk_fr *k) {
     zk_g1 t;
     zk_g1_mul_var(&t, a, k);
     zk_g1_add(sum, sum, &t);
-    explicit_bzero(&t, sizeof t);
+    zk_wipe(&t, sizeof t);
 }
 
 static cuzk_status stage_assemble(zk_prover *p, cuzk_err *err) {
@@ -297,8 +298,8 @@ static cuzk_status stage_assemble(zk_prover *p, cuzk_err *err) {
     zk_g2_to_affine(&p->proof.b, &b2);
     zk_g1_to_affine(&p->proof.c, &c);
     zk_proof_encode(p->bytes, &p->proof);
-    explicit_bzero(&blinding, sizeof blinding);
-    explicit_bzero(&rs, sizeof rs);
+    zk_wipe(&blinding, sizeof blinding);
+    zk_wipe(&rs, sizeof rs);
     return CUZK_OK;
 }
 
@@ -308,7 +309,7 @@ static cuzk_status stage_verify(zk_prover *p, cuzk_err *err) {
     cuzk_status status = zk_verify(p->key->prepared, p->bytes, ZK_PROOF_BYTES, (const uint8_t(*)[32])p->publics,
                                    n_publics, p->pool, &why);
     if (status == CUZK_OK) return CUZK_OK;
-    explicit_bzero(p->bytes, sizeof p->bytes);
+    zk_wipe(p->bytes, sizeof p->bytes);
     if (cuzk_status_classify(status) == CUZK_CLASS_RESOURCE) return ZK_FAIL(err, status, "%s", why.message);
     return ZK_FAIL(
         err, CUZK_INTERNAL,

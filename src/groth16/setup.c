@@ -2,6 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/mem.h"
+#include "base/rand.h"
 #include "groth16/key_writer.h"
 #include "groth16/params.h"
 #include "groth16/random.h"
@@ -218,11 +220,9 @@ static cuzk_status prepare(setup_job *job, size_t n_g1, size_t n_g2, cuzk_err *e
     zk_fr_inv_var(&job->inv_gamma, &job->toxic.gamma);
     zk_fr_inv_var(&job->inv_delta, &job->toxic.delta);
     zk_fr_mul(&job->h_scale, &job->columns.t, &job->inv_delta);
-    job->scalars = zk_malloc(SLICE * sizeof *job->scalars);
-    job->points = zk_malloc(SLICE * sizeof(zk_g2_affine));
-    job->bytes = zk_malloc(SLICE * ZK_G2_UNCOMPRESSED_BYTES);
-    if (!job->scalars || !job->points || !job->bytes)
-        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "setup: slices of %zu points: out of memory", SLICE);
+    ZK_TRY(zk_mem_alloc((void **)&job->scalars, "setup scalars", SLICE * sizeof *job->scalars, err));
+    ZK_TRY(zk_mem_alloc(&job->points, "setup points", SLICE * sizeof(zk_g2_affine), err));
+    ZK_TRY(zk_mem_alloc((void **)&job->bytes, "setup bytes", SLICE * ZK_G2_UNCOMPRESSED_BYTES, err));
     ZK_TRY(zk_fixed_base_g1_create(&job->g1, &zk_g1_generator, window_bits(n_g1, 15), pool, err));
     return zk_fixed_base_g2_create(&job->g2, &zk_g2_generator, window_bits(n_g2, 13), pool, err);
 }
@@ -310,13 +310,13 @@ cuzk_status zk_setup(zk_setup_result *result, const zk_program *program, const z
     ZK_GOTO(make_keys(result, &job, &vk, err));
 out:
     if (job.writing) zk_key_writer_abandon(&job.writer, status == CUZK_CANCELLED);
-    explicit_bzero(&job.toxic, sizeof job.toxic);
+    zk_wipe(&job.toxic, sizeof job.toxic);
     zk_columns_clear(&job.columns);
     zk_fixed_base_g1_destroy(job.g1);
     zk_fixed_base_g2_destroy(job.g2);
-    free(job.scalars);
-    free(job.points);
-    free(job.bytes);
+    zk_mem_free(job.scalars);
+    zk_mem_free(job.points);
+    zk_mem_free(job.bytes);
     zk_vk_clear(&vk);
     zk_span_close(options->trace, span);
     return status;
