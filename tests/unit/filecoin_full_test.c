@@ -33,4 +33,31 @@ static void test_graph_8mib(void) {
     zk_json_doc_destroy(doc);
 }
 
-ZK_TEST_MAIN(ZK_CASE(test_graph_8mib))
+/* A document of the real size, read and verified. */
+static void test_32gib(void) {
+    char path[4096];
+    zk_c1 *c1 = NULL;
+    zk_pool *pool = NULL;
+    zk_vanilla_failure failure;
+    cuzk_err err = {0};
+    if (!zk_input_has_zstd()) return;
+    snprintf(path, sizeof path, "%s/porep/sparse-StackedDrg32GiBV1_1.c1.json.zst", zk_test_vectors_dir());
+    ZK_CHECK_OK(zk_pool_create(&pool, 0, &err), err);
+    ZK_CHECK_OK(zk_c1_read_file(&c1, path, &err), err);
+    ZK_CHECK_OK(zk_c1_verify(&failure, c1, pool, &err), err);
+    /* One bit in the last partition's last challenge, in the middle of eleven layers. */
+    zk_c1_challenge view;
+    zk_c1_challenge_get(&view, c1, 9, 17);
+    view.parents[13].labels[5][3] ^= 1;
+    ZK_CHECK(zk_c1_verify(&failure, c1, pool, NULL) == CUZK_CHECK_FAILED);
+    ZK_CHECK(failure.check == ZK_VANILLA_column_leaf && failure.partition == 9 && failure.challenge == 17);
+    ZK_CHECK(failure.column == 14);
+    view.parents[13].labels[5][3] ^= 1;
+    view.labeling[6].parents[13][3] ^= 1;
+    ZK_CHECK(zk_c1_verify(&failure, c1, pool, NULL) == CUZK_CHECK_FAILED);
+    ZK_CHECK(failure.check == ZK_VANILLA_labeling_parents && failure.layer == 7 && failure.element == 13);
+    zk_c1_destroy(c1);
+    zk_pool_destroy(pool);
+}
+
+ZK_TEST_MAIN(ZK_CASE(test_graph_8mib), ZK_CASE(test_32gib))
