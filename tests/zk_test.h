@@ -24,7 +24,8 @@ typedef struct zk_test_case {
 
 static jmp_buf zk_test_jump;
 
-#define ZK_CASE(fn) {#fn, fn}
+#define ZK_CASE(fn)                                                                                                    \
+    { #fn, fn }
 #define ZK_FAIL_CASE(...)                                                                                              \
     do {                                                                                                               \
         fprintf(stderr, "%s:%d: ", __FILE__, __LINE__);                                                                \

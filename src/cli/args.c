@@ -53,8 +53,7 @@ const char *cli_format_size(char *text, uint64_t bytes) {
 static void print_help(const cli_command *command, const cli_option *options, size_t n_options,
                        const cli_positional *positionals, size_t n_positionals) {
     printf("usage: cuzk %s", command->name);
-    for (size_t i = 0; i < n_positionals; i++)
-        printf(positionals[i].optional ? " [%s]" : " %s", positionals[i].name);
+    for (size_t i = 0; i < n_positionals; i++) printf(positionals[i].optional ? " [%s]" : " %s", positionals[i].name);
     for (size_t i = 0; i < n_options; i++)
         if (options[i].required) printf(" --%s %s", options[i].name, options[i].metavar);
     printf(" [options]\n\n%s\n", command->summary);
@@ -133,7 +132,8 @@ cuzk_status cli_parse(const cli_command *command, int argc, char **argv, cli_opt
         if (option->type == CLI_FLAG && value)
             return ZK_FAIL(err, CUZK_USAGE, "--%s takes no value, found \"%s\"", option->name, value);
         if (option->type != CLI_FLAG && !value) {
-            if (i + 1 == argc) return ZK_FAIL(err, CUZK_USAGE, "--%s needs a value (%s)", option->name, option->metavar);
+            if (i + 1 == argc)
+                return ZK_FAIL(err, CUZK_USAGE, "--%s needs a value (%s)", option->name, option->metavar);
             value = argv[++i];
         }
         ZK_TRY(set_value(option, value, err));
@@ -155,7 +155,6 @@ bool cli_given(const cli_option *options, size_t n_options, const char *name) {
 
 int cli_report(const cli_command *command, cuzk_status status, const cuzk_err *err) {
     if (status == CUZK_OK) return 0;
-    fprintf(stderr, "cuzk %s: %s\n", command->name,
-            err && err->message[0] ? err->message : cuzk_status_text(status));
+    fprintf(stderr, "cuzk %s: %s\n", command->name, err && err->message[0] ? err->message : cuzk_status_text(status));
     return cuzk_status_exit_code(status);
 }

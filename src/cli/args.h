@@ -32,12 +32,12 @@ typedef struct cli_command {
     const char *name; /* "circuit info" */
     const char *summary;
     int (*run)(const struct cli_command *self, int argc, char **argv); /* arguments after the name; exit code */
-    const char *details; /* more text for --help, or NULL */
+    const char *details;                                               /* more text for --help, or NULL */
 } cli_command;
 
-/* Parses. On --help prints the text to stdout and returns CUZK_OK with *help set. Unknown, repeated, missing or malformed
- * arguments: CUZK_USAGE with a message. Options may be given as `--name value` or `--name=value`, anywhere; `--` ends
- * them. */
+/* Parses. On --help prints the text to stdout and returns CUZK_OK with *help set. Unknown, repeated, missing or
+ * malformed arguments: CUZK_USAGE with a message. Options may be given as `--name value` or `--name=value`, anywhere;
+ * `--` ends them. */
 cuzk_status cli_parse(const cli_command *command, int argc, char **argv, cli_option *options, size_t n_options,
                       const cli_positional *positionals, size_t n_positionals, bool *help, cuzk_err *err) ZK_MUST_USE;
 

@@ -40,14 +40,16 @@ cuzk_status zk_job_from_c1_file(zk_job **job, const char *path, cuzk_err *err) {
 /* What the request says beside the vanilla proof. */
 static cuzk_status check_request(const zk_request *request, const zk_c1 *c1, cuzk_err *err) {
     if (request->n_vanilla_proofs)
-        return ZK_FAIL(err, CUZK_BAD_INPUT, "vanilla_proofs: found %zu entries, a PoRep request has vanilla_proof alone",
+        return ZK_FAIL(err, CUZK_BAD_INPUT,
+                       "vanilla_proofs: found %zu entries, a PoRep request has vanilla_proof alone",
                        request->n_vanilla_proofs);
     if (request->registered_proof != c1->seal->number)
-        return ZK_FAIL(err, CUZK_BAD_INPUT, "registered_proof: found %" PRIu64 ", but vanilla_proof is of %s (%" PRIu32 ")",
+        return ZK_FAIL(err, CUZK_BAD_INPUT,
+                       "registered_proof: found %" PRIu64 ", but vanilla_proof is of %s (%" PRIu32 ")",
                        request->registered_proof, c1->seal->name, c1->seal->number);
     if (request->sector_bytes != c1->seal->sector_bytes)
-        return ZK_FAIL(err, CUZK_BAD_INPUT, "sector_size: found %" PRIu64 ", but %s has %" PRIu64, request->sector_bytes,
-                       c1->seal->name, c1->seal->sector_bytes);
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "sector_size: found %" PRIu64 ", but %s has %" PRIu64,
+                       request->sector_bytes, c1->seal->name, c1->seal->sector_bytes);
     return CUZK_OK;
 }
 
@@ -89,8 +91,8 @@ void zk_job_destroy(zk_job *job) {
 cuzk_status zk_job_expect(zk_job *job, const uint64_t *miner, const uint64_t *sector, cuzk_err *err) {
     if (sector) {
         if (job->has_sector && job->sector != *sector)
-            return ZK_FAIL(err, CUZK_BAD_INPUT, "sector number: the input says %" PRIu64 ", expected %" PRIu64, job->sector,
-                           *sector);
+            return ZK_FAIL(err, CUZK_BAD_INPUT, "sector number: the input says %" PRIu64 ", expected %" PRIu64,
+                           job->sector, *sector);
         job->has_sector = true;
         job->sector = *sector;
     }

@@ -1,5 +1,5 @@
-/* A job: one request, decoded and understood, whatever its kind. What proves, verifies or explains a request goes through
- * this interface and needs to know no kind. */
+/* A job: one request, decoded and understood, whatever its kind. What proves, verifies or explains a request goes
+ * through this interface and needs to know no kind. */
 #ifndef ZK_FILECOIN_JOB_H
 #define ZK_FILECOIN_JOB_H
 

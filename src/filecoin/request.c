@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/json_dom.h"
-#include "filecoin/base64.h"
+#include "base/base64.h"
 
 static const char *const kind_names[ZK_N_KINDS] = {NULL, "porep", "update", "window", "winning"};
 static const char *const kind_proto_names[ZK_N_KINDS] = {"PROOF_KIND_UNSPECIFIED", "POREP_SEAL_COMMIT",
@@ -59,7 +59,7 @@ static cuzk_status read_enum(unsigned *out, const zk_json_value *value, const ch
 static cuzk_status read_blob(zk_blob *out, const zk_json_value *value, const char *name, cuzk_err *err) {
     const char *text = NULL;
     ZK_TRY(zk_json_get_string(&text, value, name, err));
-    out->data = zk_malloc(3 * (value->n / 4 + 1));
+    out->data = zk_malloc(zk_base64_max_bytes(value->n));
     if (!out->data) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no memory for %zu base64 characters", name, value->n);
     zk_base64 state = {0};
     cuzk_status status = zk_base64_decode(out->data, &out->n, &state, text, value->n, err);

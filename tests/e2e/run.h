@@ -40,8 +40,8 @@ static inline void e2e_append(char **text, size_t *n, const char *data, size_t n
     (*text)[*n] = 0;
 }
 
-/* Runs the program with the arguments (NULL-terminated, without argv[0]). file_limit_bytes: RLIMIT_FSIZE of the child, 0
- * for none (writes beyond fail as on a full disk). */
+/* Runs the program with the arguments (NULL-terminated, without argv[0]). file_limit_bytes: RLIMIT_FSIZE of the child,
+ * 0 for none (writes beyond fail as on a full disk). */
 static inline void e2e_run_limited(e2e_result *r, rlim_t file_limit_bytes, const char *const *args) {
     memset(r, 0, sizeof *r);
     e2e_append(&r->out, &r->n_out, "", 0);

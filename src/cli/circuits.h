@@ -1,0 +1,25 @@
+/* Circuits by kind and sector size: the program and the name of its key files. */
+#ifndef ZK_CLI_CIRCUITS_H
+#define ZK_CLI_CIRCUITS_H
+
+#include "filecoin/registered.h"
+#include "filecoin/request.h"
+#include "program/program.h"
+
+/* Kind from its name on the command line: USAGE if there is none. */
+cuzk_status cli_kind(zk_proof_kind *kind, const char *name, cuzk_err *err) ZK_MUST_USE;
+
+/* Builds the circuit's program. UNSUPPORTED: kind or size. */
+cuzk_status cli_circuit_program(zk_program **program, zk_proof_kind kind, uint64_t sector_bytes,
+                                cuzk_err *err) ZK_MUST_USE;
+/* Name of the key files without "v28-" and suffix. */
+cuzk_status cli_circuit_identifier(char identifier[ZK_IDENTIFIER_MAX], zk_proof_kind kind, uint64_t sector_bytes,
+                                   cuzk_err *err) ZK_MUST_USE;
+/* DIR/v28-<identifier><suffix>; free() it. */
+cuzk_status cli_key_path(char **path, const char *dir, const char *identifier, const char *suffix,
+                         cuzk_err *err) ZK_MUST_USE;
+/* DIR/<stem of file><suffix>: key files of explicit circuits. free() it. */
+cuzk_status cli_stem_path(char **path, const char *dir, const char *file, const char *suffix,
+                          cuzk_err *err) ZK_MUST_USE;
+
+#endif

@@ -1,0 +1,363 @@
+/* cuzk bench synthesize, prove, setup, verify: the stages of a whole proof */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "cli/bench.h"
+#include "cli/circuits.h"
+#include "cli/commands.h"
+#include "cli/job.h"
+#include "cli/proving.h"
+#include "groth16/setup.h"
+#include "hash/sha256.h"
+#include "program/explicit.h"
+
+typedef struct bench_args {
+    cli_bench bench;
+    cli_input input;
+    const char *params_dir, *toxic_path;
+    uint64_t log2_n;
+} bench_args;
+
+/* ---- the chain: x_(i+1) = x_i (x_i + i + 1), x_0 secret, x_n public; 2^k - 8 rows ---- */
+
+typedef struct chain {
+    zk_program *program;
+    uint8_t (*hints)[32];
+    size_t n_hints;
+    uint8_t public_input[32];
+} chain;
+
+static void chain_free(chain *c) {
+    zk_program_destroy(c->program);
+    free(c->hints);
+}
+
+static cuzk_status chain_make(chain *c, unsigned log2_n, cuzk_err *err) {
+    size_t n = ((size_t)1 << log2_n) - 8; /* aux x_0 .. x_(n-1), input 1 is x_n */
+    cuzk_status status = CUZK_OK;
+    zk_explicit_term *terms = zk_calloc(n, 4 * sizeof *terms);
+    zk_explicit_term *a = terms, *b = terms + n, *next = terms + 3 * n;
+    size_t *one_each = zk_calloc(n + 1, sizeof *one_each), *two_each = zk_calloc(n + 1, sizeof *two_each);
+    c->n_hints = n + 1;
+    c->hints = zk_calloc(c->n_hints, 32);
+    if (!terms || !one_each || !two_each || !c->hints)
+        ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a chain of %zu rows", n));
+    zk_fr x;
+    cli_bench_scalar(&x, 7, 0);
+    for (size_t i = 0; i < n; i++) {
+        zk_fr step, factor;
+        zk_fr_from_u64(&step, i + 1);
+        zk_fr_to_bytes_le(c->hints[1 + i], &x); /* inputs come first, then aux */
+        a[i] = (zk_explicit_term){.var = (zk_var)i, .coef = zk_fr_one};
+        b[2 * i] = (zk_explicit_term){.var = ZK_VAR_ONE, .coef = step};
+        b[2 * i + 1] = a[i];
+        next[i] = (zk_explicit_term){.var = i + 1 < n ? (zk_var)(i + 1) : (ZK_VAR_INPUT | 1), .coef = zk_fr_one};
+        one_each[i + 1] = i + 1;
+        two_each[i + 1] = 2 * (i + 1);
+        zk_fr_add(&factor, &x, &step);
+        zk_fr_mul(&x, &x, &factor);
+    }
+    zk_fr_to_bytes_le(c->hints[0], &x);
+    memcpy(c->public_input, c->hints[0], 32);
+    const zk_explicit_matrix abc[3] = {{one_each, a}, {two_each, b}, {one_each, next}};
+    ZK_GOTO(zk_program_from_rows(&c->program, "chain", 2, (uint32_t)n, (uint32_t)n, abc, err));
+out:
+    free(terms);
+    free(one_each);
+    free(two_each);
+    return status;
+}
+
+/* ---- proofs ---- */
+
+typedef struct proof_run {
+    cli_prover prover;
+    zk_prove_request request;
+    uint8_t proof[ZK_PROOF_BYTES];
+} proof_run;
+
+static cuzk_status prove_once(void *ctx, cuzk_err *err) {
+    proof_run *run = ctx;
+    return zk_prove(run->proof, run->prover.prover, &run->request, NULL, err);
+}
+
+/* Fixed blinding makes the proof, and so the checksum, the same in every run. */
+static void fix_blinding(zk_blinding *blinding) {
+    cli_bench_scalar(&blinding->r, 8, 0);
+    cli_bench_scalar(&blinding->s, 8, 1);
+}
+
+static cuzk_status bench_prove(bench_args *args, const cli_option *options, size_t n_options, cuzk_err *err) {
+    cli_bench *bench = &args->bench;
+    bool is_chain = args->log2_n != 0;
+    if (is_chain && (args->log2_n < 4 || args->log2_n > 26))
+        return ZK_FAIL(err, CUZK_USAGE, "--chain: found %" PRIu64 ", expected 4 to 26", args->log2_n);
+    if (!args->toxic_path == !args->params_dir)
+        return ZK_FAIL(err, CUZK_USAGE, "expected one of --params DIR and --test-toxic FILE (see --help)");
+    chain c = {0};
+    zk_job *job = NULL;
+    zk_program *program = NULL;
+    uint8_t(*hints)[32] = NULL, (*publics)[32] = NULL;
+    char *params_path = NULL;
+    cli_test_keys keys = {0};
+    proof_run run = {0};
+    zk_blinding blinding;
+    char identifier[ZK_IDENTIFIER_MAX];
+    cuzk_status status = CUZK_OK;
+    fix_blinding(&blinding);
+    if (is_chain) {
+        ZK_GOTO(chain_make(&c, (unsigned)args->log2_n, err));
+        run.request = (zk_prove_request){(const uint8_t(*)[32])c.hints, c.n_hints, (const uint8_t(*)[32])c.public_input,
+                                         1, &blinding};
+    } else {
+        ZK_GOTO(cli_input_read(&job, &args->input, options, n_options, err));
+        ZK_GOTO(zk_job_program(&program, job, err));
+        hints = zk_malloc((size_t)program->n_hints * 32);
+        publics = zk_malloc((size_t)job->n_publics * 32);
+        if (!hints || !publics) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the input of a partition"));
+        ZK_GOTO(zk_job_hints(hints, program->n_hints, job, 0, err));
+        zk_job_publics(publics, job, 0);
+        run.request = (zk_prove_request){(const uint8_t(*)[32])hints, program->n_hints, (const uint8_t(*)[32])publics,
+                                         job->n_publics, &blinding};
+    }
+    const zk_program *circuit = is_chain ? c.program : program;
+    if (args->toxic_path) {
+        ZK_GOTO(cli_test_keys_make(&keys, circuit, args->toxic_path, bench->pool, NULL, err));
+        params_path = zk_strdup(keys.params_path);
+    } else if (is_chain) {
+        ZK_GOTO(ZK_FAIL(err, CUZK_USAGE, "--chain needs --test-toxic FILE"));
+    } else {
+        zk_job_identifier(identifier, job);
+        ZK_GOTO(cli_key_path(&params_path, args->params_dir, identifier, ".params", err));
+    }
+    if (!params_path) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path"));
+    ZK_GOTO(cli_prover_open(&run.prover, circuit, params_path, bench->pool, NULL, err));
+    ZK_GOTO(cli_bench_measure(bench, prove_once, &run, err));
+    zk_sha256(bench->checksum, run.proof, sizeof run.proof);
+    bench->checked = true; /* zk_prove verifies */
+    cli_bench_field fields[] = {{"constraints", circuit->n_rows}, {"aux", circuit->n_aux}};
+    ZK_GOTO(cli_bench_report(bench, fields, 2, circuit->n_rows, "constraints", err));
+out:
+    cli_prover_close(&run.prover);
+    cli_test_keys_remove(&keys);
+    free(params_path);
+    free(hints);
+    free(publics);
+    zk_program_destroy(program);
+    zk_job_destroy(job);
+    chain_free(&c);
+    return status;
+}
+
+/* ---- synthesis: assignment and a, b, c ---- */
+
+typedef struct synthesis {
+    const zk_program *program;
+    zk_witness w;
+    zk_fr *rows[3];
+    uint8_t (*hints)[32];
+    zk_pool *pool;
+} synthesis;
+
+static cuzk_status synthesize_once(void *ctx, cuzk_err *err) {
+    synthesis *s = ctx;
+    ZK_TRY(zk_program_witness(s->program, (const uint8_t(*)[32])s->hints, &s->w, s->pool, err));
+    return zk_program_eval(s->program, &s->w, s->rows[0], s->rows[1], s->rows[2], s->pool, err);
+}
+
+static cuzk_status bench_synthesize(bench_args *args, const cli_option *options, size_t n_options, cuzk_err *err) {
+    cli_bench *bench = &args->bench;
+    zk_job *job = NULL;
+    zk_program *program = NULL;
+    synthesis s = {.pool = bench->pool};
+    bool enough = true;
+    cuzk_status status = CUZK_OK;
+    ZK_GOTO(cli_input_read(&job, &args->input, options, n_options, err));
+    ZK_GOTO(zk_job_program(&program, job, err));
+    s.program = program;
+    s.hints = zk_malloc((size_t)program->n_hints * 32);
+    s.w.inputs = zk_malloc((size_t)program->n_inputs * sizeof(zk_fr));
+    s.w.bits = zk_malloc(((size_t)program->n_aux + 63) / 64 * 8);
+    s.w.wide = zk_malloc((size_t)program->n_wide * sizeof(zk_fr));
+    enough = s.hints && s.w.inputs && s.w.bits && s.w.wide;
+    for (unsigned m = 0; m < 3; m++) {
+        s.rows[m] = zk_malloc((size_t)program->n_rows * sizeof(zk_fr));
+        enough = enough && s.rows[m];
+    }
+    if (!enough) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %" PRIu32 " rows", program->n_rows));
+    ZK_GOTO(zk_job_hints(s.hints, program->n_hints, job, 0, err));
+    ZK_GOTO(cli_bench_measure(bench, synthesize_once, &s, err));
+    if (zk_program_first_unsatisfied(s.rows[0], s.rows[1], s.rows[2], program->n_rows, bench->pool) != program->n_rows)
+        ZK_GOTO(ZK_FAIL(err, CUZK_INTERNAL, "%s: a row is not satisfied", bench->name));
+    ZK_GOTO(zk_witness_digest(bench->checksum, NULL, program, &s.w, 0, err));
+    bench->checked = true;
+    cli_bench_field fields[] = {{"constraints", program->n_rows}, {"aux", program->n_aux}};
+    ZK_GOTO(cli_bench_report(bench, fields, 2, program->n_rows, "constraints", err));
+out:
+    for (unsigned m = 0; m < 3; m++) free(s.rows[m]);
+    free(s.hints);
+    free(s.w.inputs);
+    free(s.w.bits);
+    free(s.w.wide);
+    zk_program_destroy(program);
+    zk_job_destroy(job);
+    return status;
+}
+
+/* ---- setup and verification, on the chain ---- */
+
+typedef struct key_run {
+    const chain *chain;
+    zk_setup_options options;
+    zk_setup_result result;
+    zk_prepared_vk *vk;
+    uint8_t *proofs;
+    uint8_t (*publics)[32];
+    size_t n;
+    zk_pool *pool;
+} key_run;
+
+static cuzk_status setup_once(void *ctx, cuzk_err *err) {
+    key_run *run = ctx;
+    return zk_setup(&run->result, run->chain->program, &run->options, err);
+}
+
+static cuzk_status verify_once(void *ctx, cuzk_err *err) {
+    key_run *run = ctx;
+    return zk_verify_batch(run->vk, run->proofs, run->n * ZK_PROOF_BYTES, run->n, (const uint8_t(*)[32])run->publics, 1,
+                           run->pool, err);
+}
+
+/* Toxic waste of benchmarks: fixed, so that results can be compared. */
+static void fix_toxic(zk_toxic_waste *toxic) {
+    zk_fr *values[] = {&toxic->alpha, &toxic->beta, &toxic->gamma, &toxic->delta, &toxic->tau};
+    for (uint64_t i = 0; i < 5; i++) cli_bench_scalar(values[i], 9, i);
+}
+
+static cuzk_status bench_keys(bench_args *args, bool verify, cuzk_err *err) {
+    cli_bench *bench = &args->bench;
+    uint64_t log2_n = verify ? 10 : args->log2_n ? args->log2_n : 17;
+    uint64_t batch = verify && args->log2_n ? args->log2_n : 1; /* --batch N of bench verify */
+    if (!verify && (log2_n < 4 || log2_n > 26))
+        return ZK_FAIL(err, CUZK_USAGE, "--chain: found %" PRIu64 ", expected 4 to 26", log2_n);
+    if (batch > 100000) return ZK_FAIL(err, CUZK_USAGE, "--batch: found %" PRIu64 ", expected at most 100000", batch);
+    chain c = {0};
+    zk_toxic_waste toxic;
+    cli_prover prover = {0};
+    zk_vk vk = {0};
+    char dir[256], params_path[300], vk_path[300];
+    const char *tmp = getenv("TMPDIR");
+    snprintf(dir, sizeof dir, "%s/cuzk-bench-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(dir)) return ZK_FAIL(err, CUZK_IO, "cannot make a folder for test keys in %s", dir);
+    snprintf(params_path, sizeof params_path, "%s/chain.params", dir);
+    snprintf(vk_path, sizeof vk_path, "%s/chain.vk", dir);
+    fix_toxic(&toxic);
+    key_run run = {.chain = &c,
+                   .n = batch,
+                   .pool = bench->pool,
+                   .options = {.toxic = &toxic, .params_path = params_path, .vk_path = vk_path, .pool = bench->pool}};
+    cuzk_status status = CUZK_OK;
+    ZK_GOTO(chain_make(&c, (unsigned)log2_n, err));
+    if (!verify) {
+        ZK_GOTO(cli_bench_measure(bench, setup_once, &run, err));
+        memcpy(bench->checksum, run.result.params_sha256, 32);
+        cli_bench_field fields[] = {{"constraints", c.program->n_rows}, {"params_bytes", run.result.params_bytes}};
+        ZK_GOTO(cli_bench_report(bench, fields, 2, c.program->n_rows, "constraints", err));
+        goto out;
+    }
+    ZK_GOTO(setup_once(&run, err));
+    ZK_GOTO(zk_vk_read(&vk, vk_path, err));
+    ZK_GOTO(zk_prepared_vk_create(&run.vk, &vk, vk_path, err));
+    ZK_GOTO(cli_prover_open(&prover, c.program, params_path, bench->pool, NULL, err));
+    run.proofs = zk_malloc(batch * ZK_PROOF_BYTES);
+    run.publics = zk_malloc(batch * 32);
+    if (!run.proofs || !run.publics)
+        ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %" PRIu64 " proofs", batch));
+    zk_prove_request request = {(const uint8_t(*)[32])c.hints, c.n_hints, NULL, 0, NULL};
+    for (uint64_t i = 0; i < batch; i++) {
+        ZK_GOTO(zk_prove(run.proofs + i * ZK_PROOF_BYTES, prover.prover, &request, NULL, err));
+        memcpy(run.publics[i], c.public_input, 32);
+    }
+    ZK_GOTO(cli_bench_measure(bench, verify_once, &run, err));
+    run.publics[0][0] ^= 1;
+    if (verify_once(&run, NULL) != CUZK_BAD_PROOF)
+        ZK_GOTO(ZK_FAIL(err, CUZK_INTERNAL, "%s: a false statement was accepted", bench->name));
+    bench->checked = true;
+    zk_sha256(bench->checksum, c.public_input, 32);
+    cli_bench_field fields[] = {{"batch", batch}};
+    ZK_GOTO(cli_bench_report(bench, fields, 1, batch, "proofs", err));
+out:
+    cli_prover_close(&prover);
+    zk_prepared_vk_destroy(run.vk);
+    zk_vk_clear(&vk);
+    free(run.proofs);
+    free(run.publics);
+    chain_free(&c);
+    unlink(params_path);
+    unlink(vk_path);
+    rmdir(dir);
+    return status;
+}
+
+/* ---- commands ---- */
+
+enum bench_kind { BENCH_PROVE, BENCH_SYNTHESIZE, BENCH_SETUP, BENCH_VERIFY };
+
+static int run(const cli_command *self, int argc, char **argv, enum bench_kind kind) {
+    bench_args args = {0};
+    cuzk_err err = {0};
+    const cli_option chain_option = {"chain", "K", CLI_U64, &args.log2_n,
+                                     "the chain of 2^K - 8 multiplications with a full-width witness"};
+    const cli_option batch_option = {"batch", "N", CLI_U64, &args.log2_n, "proofs checked together (default 1)"};
+    cli_option options[] = {
+        CLI_BENCH_OPTIONS(args.bench),
+        kind == BENCH_VERIFY ? batch_option : chain_option,
+        CLI_INPUT_OPTIONS(args.input),
+        {"params", "DIR", CLI_STRING, &args.params_dir, "folder of the key files"},
+        {"test-toxic", "FILE", CLI_STRING, &args.toxic_path, "instead of --params: test keys made for this run"},
+    };
+    enum { N_OPTIONS = sizeof options / sizeof options[0], N_INPUT_OPTIONS = 4, N_KEY_OPTIONS = 2 };
+    size_t n_options = N_OPTIONS;
+    if (kind == BENCH_SYNTHESIZE) n_options -= N_KEY_OPTIONS;
+    if (kind == BENCH_SETUP || kind == BENCH_VERIFY) n_options -= N_KEY_OPTIONS + N_INPUT_OPTIONS;
+    bool help = false;
+    cuzk_status status = CUZK_OK;
+    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, NULL, 0, &help, &err));
+    if (help) goto out;
+    ZK_GOTO(cli_bench_start(&args.bench, self->name, &err));
+    switch (kind) {
+    case BENCH_PROVE:
+        status = bench_prove(&args, options, n_options, &err);
+        break;
+    case BENCH_SYNTHESIZE:
+        status = bench_synthesize(&args, options, n_options, &err);
+        break;
+    case BENCH_SETUP:
+        status = bench_keys(&args, false, &err);
+        break;
+    case BENCH_VERIFY:
+        status = bench_keys(&args, true, &err);
+        break;
+    }
+out:
+    cli_bench_end(&args.bench);
+    return cli_report(self, status, &err);
+}
+
+static int run_prove(const cli_command *self, int argc, char **argv) { return run(self, argc, argv, BENCH_PROVE); }
+static int run_synthesize(const cli_command *self, int argc, char **argv) {
+    return run(self, argc, argv, BENCH_SYNTHESIZE);
+}
+static int run_setup(const cli_command *self, int argc, char **argv) { return run(self, argc, argv, BENCH_SETUP); }
+static int run_verify(const cli_command *self, int argc, char **argv) { return run(self, argc, argv, BENCH_VERIFY); }
+
+const cli_command cli_bench_prove = {"bench prove", "whole proofs of one partition with resident keys, or of a chain",
+                                     run_prove, NULL};
+const cli_command cli_bench_synthesize = {"bench synthesize", "assignment and a, b, c of one partition", run_synthesize,
+                                          NULL};
+const cli_command cli_bench_setup = {"bench setup", "key setup of a chain of multiplications", run_setup, NULL};
+const cli_command cli_bench_verify = {"bench verify", "verification of one proof, or of a batch", run_verify, NULL};

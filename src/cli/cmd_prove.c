@@ -1,0 +1,290 @@
+/* cuzk prove, cuzk prove r1cs */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "cli/circuits.h"
+#include "cli/commands.h"
+#include "cli/job.h"
+#include "cli/output.h"
+#include "cli/proving.h"
+#include "cli/testdata.h"
+#include "groth16/r1cs_json.h"
+
+typedef struct prove_args {
+    cli_input input;
+    const char *file; /* explicit circuit */
+    const char *params_dir, *out_path, *blinding_path, *toxic_path, *trace_path;
+    uint64_t partition;
+    bool one_partition, json, quiet;
+    cli_work work;
+} prove_args;
+
+static cuzk_status check_args(const prove_args *args, cuzk_err *err) {
+    if (!args->params_dir == !args->toxic_path)
+        return ZK_FAIL(err, CUZK_USAGE, "expected one of --params DIR and --test-toxic FILE (see --help)");
+    return cli_check_writable(args->out_path, err);
+}
+
+static cuzk_status write_proof(const prove_args *args, const uint8_t *proof, size_t n_proof, cuzk_err *err) {
+    return zk_file_write(args->out_path, proof, n_proof, err);
+}
+
+/* Where the keys of the circuit are; makes them when --test-toxic asks for it. free() the path. */
+static cuzk_status find_keys(char **path, cli_test_keys *keys, const prove_args *args, const zk_program *program,
+                             const char *identifier, zk_pool *pool, zk_trace *trace, cuzk_err *err) {
+    if (args->toxic_path) {
+        ZK_TRY(cli_test_keys_make(keys, program, args->toxic_path, pool, trace, err));
+        *path = zk_strdup(keys->params_path);
+        return *path ? CUZK_OK : ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path");
+    }
+    if (identifier) return cli_key_path(path, args->params_dir, identifier, ".params", err);
+    return cli_stem_path(path, args->params_dir, args->file, ".params", err);
+}
+
+/* ---- requests ---- */
+
+typedef struct job_run {
+    zk_job *job;
+    zk_program *program;
+    cli_prover prover;
+    zk_blinding *blinding; /* [n_partitions] or NULL */
+    uint8_t (*hints)[32], (*publics)[32];
+    uint8_t *proofs;
+    uint32_t first, n; /* partitions to prove */
+} job_run;
+
+static cuzk_status job_open(job_run *run, const prove_args *args, const cli_option *options, size_t n_options,
+                            zk_pool *pool, zk_trace *trace, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    cli_progress(NULL, "reading the input", 0, 0);
+    zk_span *span = zk_span_open_kernel(trace, "parse");
+    ZK_GOTO(cli_input_read(&run->job, &args->input, options, n_options, err));
+    zk_span_close(trace, span);
+    run->n = run->job->n_partitions;
+    if (args->one_partition) {
+        if (args->partition >= run->n)
+            return ZK_FAIL(err, CUZK_USAGE, "--partition: found %" PRIu64 ", the input has %" PRIu32, args->partition,
+                           run->n);
+        run->first = (uint32_t)args->partition;
+        run->n = 1;
+    }
+    if (args->blinding_path)
+        ZK_TRY(cli_read_blinding(&run->blinding, (size_t)run->first + run->n, args->blinding_path, err));
+    cli_progress(NULL, "checking the vanilla proof", 0, 0);
+    span = zk_span_open_kernel(trace, "check input");
+    zk_job_failure failure;
+    status = zk_job_check(&failure, run->job, pool, err);
+    if (status == CUZK_CHECK_FAILED) { /* for prove this is an input that cannot be used */
+        status = CUZK_BAD_INPUT;
+        if (err) err->status = status;
+        zk_err_prefix(err, "the vanilla proof does not hold (check %s)", failure.check);
+    }
+    if (status != CUZK_OK) goto out;
+    zk_span_close(trace, span);
+    span = zk_span_open_kernel(trace, "build program");
+    ZK_GOTO(zk_job_program(&run->program, run->job, err));
+out:
+    zk_span_close(trace, span);
+    return status;
+}
+
+static cuzk_status job_prove(job_run *run, zk_trace *trace, cuzk_err *err) {
+    size_t n_hints = run->program->n_hints, n_publics = run->job->n_publics;
+    run->hints = zk_malloc(n_hints * 32);
+    run->publics = zk_malloc(n_publics * 32);
+    run->proofs = zk_malloc((size_t)run->n * ZK_PROOF_BYTES);
+    if (!run->hints || !run->publics || !run->proofs)
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the input of a partition");
+    for (uint32_t i = 0; i < run->n; i++) {
+        uint32_t k = run->first + i;
+        zk_span *span = zk_span_open(trace, "partition");
+        zk_span *inner = zk_span_open_kernel(trace, "inputs");
+        cuzk_status status = zk_job_hints(run->hints, n_hints, run->job, k, err);
+        zk_job_publics(run->publics, run->job, k);
+        zk_span_close(trace, inner);
+        zk_prove_request request = {
+            .hints = (const uint8_t(*)[32])run->hints,
+            .n_hints = n_hints,
+            .publics = (const uint8_t(*)[32])run->publics,
+            .n_publics = n_publics,
+            .blinding = run->blinding ? &run->blinding[k] : NULL,
+        };
+        char label[48];
+        snprintf(label, sizeof label, "partition %" PRIu32 " of %" PRIu32, i + 1, run->n);
+        if (status == CUZK_OK)
+            status = cli_prover_prove(run->proofs + (size_t)i * ZK_PROOF_BYTES, &run->prover, &request, label, err);
+        zk_span_close(trace, span);
+        if (status != CUZK_OK) {
+            zk_err_prefix(err, "partition %" PRIu32, k);
+            return status;
+        }
+    }
+    return CUZK_OK;
+}
+
+static void job_close(job_run *run) {
+    cli_prover_close(&run->prover);
+    free(run->hints);
+    free(run->publics);
+    if (run->blinding) {
+        memset(run->blinding, 0, sizeof *run->blinding);
+        free(run->blinding);
+    }
+    zk_program_destroy(run->program);
+    zk_job_destroy(run->job);
+}
+
+static cuzk_status prove_job(const prove_args *args, const cli_option *options, size_t n_options, zk_pool *pool,
+                             zk_trace *trace, uint8_t **proofs, size_t *n_proofs, cuzk_err *err) {
+    job_run run = {0};
+    char identifier[ZK_IDENTIFIER_MAX];
+    char *params_path = NULL;
+    cli_test_keys keys = {0};
+    cuzk_status status = CUZK_OK;
+    ZK_GOTO(job_open(&run, args, options, n_options, pool, trace, err));
+    zk_job_identifier(identifier, run.job);
+    ZK_GOTO(find_keys(&params_path, &keys, args, run.program, identifier, pool, trace, err));
+    ZK_GOTO(cli_prover_open(&run.prover, run.program, params_path, pool, trace, err));
+    ZK_GOTO(job_prove(&run, trace, err));
+    *proofs = run.proofs;
+    *n_proofs = run.n;
+    run.proofs = NULL;
+out:;
+    zk_span *span = zk_span_open_kernel(trace, "release");
+    free(run.proofs);
+    job_close(&run);
+    cli_test_keys_remove(&keys);
+    free(params_path);
+    zk_span_close(trace, span);
+    return status;
+}
+
+/* ---- explicit circuits ---- */
+
+static cuzk_status prove_r1cs(const prove_args *args, const cli_option *options, size_t n_options, zk_pool *pool,
+                              zk_trace *trace, uint8_t **proofs, size_t *n_proofs, cuzk_err *err) {
+    (void)options;
+    (void)n_options;
+    zk_r1cs_circuit circuit = {0};
+    cli_prover prover = {0};
+    char *params_path = NULL;
+    cli_test_keys keys = {0};
+    zk_blinding *blinding = NULL;
+    uint8_t *proof = NULL;
+    cuzk_status status = CUZK_OK;
+    zk_span *span = zk_span_open_kernel(trace, "parse");
+    status = zk_r1cs_json_read(&circuit, args->file, err);
+    zk_span_close(trace, span);
+    if (status != CUZK_OK) goto out;
+    if (args->blinding_path) ZK_GOTO(cli_read_blinding(&blinding, 1, args->blinding_path, err));
+    ZK_GOTO(find_keys(&params_path, &keys, args, circuit.program, NULL, pool, trace, err));
+    ZK_GOTO(cli_prover_open(&prover, circuit.program, params_path, pool, trace, err));
+    proof = zk_malloc(ZK_PROOF_BYTES);
+    if (!proof) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a proof"));
+    zk_prove_request request = {
+        .hints = (const uint8_t(*)[32])circuit.hints,
+        .n_hints = circuit.n_hints,
+        .publics = (const uint8_t(*)[32])circuit.publics,
+        .n_publics = circuit.n_publics,
+        .blinding = blinding,
+    };
+    ZK_GOTO(cli_prover_prove(proof, &prover, &request, circuit.name, err));
+    *proofs = proof;
+    *n_proofs = 1;
+    proof = NULL;
+out:
+    span = zk_span_open_kernel(trace, "release");
+    free(proof);
+    free(blinding);
+    cli_prover_close(&prover);
+    cli_test_keys_remove(&keys);
+    zk_r1cs_circuit_clear(&circuit);
+    free(params_path);
+    zk_span_close(trace, span);
+    return status;
+}
+
+/* ---- both ---- */
+
+static cuzk_status report(const prove_args *args, size_t n_proofs, zk_trace *trace, cuzk_err *err) {
+    double seconds = (double)(zk_now_ns() - cli_process_start_ns()) * 1e-9;
+    if (args->json) {
+        zk_json_writer *json = cli_json_begin();
+        zk_json_put_string(json, "proof", args->out_path);
+        zk_json_put_u64(json, "partitions", n_proofs);
+        zk_json_put_u64(json, "bytes", n_proofs * ZK_PROOF_BYTES);
+        zk_json_put_double(json, "seconds", seconds);
+        ZK_TRY(cli_json_end(json, err));
+    } else {
+        printf("%s: %zu bytes, proof of %zu partition%s, verified\n", args->out_path, n_proofs * ZK_PROOF_BYTES,
+               n_proofs, n_proofs == 1 ? "" : "s");
+    }
+    return cli_trace_report(trace, !args->quiet, args->trace_path, err);
+}
+
+typedef cuzk_status (*prove_fn)(const prove_args *args, const cli_option *options, size_t n_options, zk_pool *pool,
+                                zk_trace *trace, uint8_t **proofs, size_t *n_proofs, cuzk_err *err);
+
+static int run(const cli_command *self, int argc, char **argv, bool explicit_circuit) {
+    prove_args args = {0};
+    cuzk_err err = {0};
+    zk_pool *pool = NULL;
+    zk_trace *trace = NULL;
+    uint8_t *proofs = NULL;
+    size_t n_proofs = 0;
+    cli_option options[] = {
+        {"o", "FILE", CLI_STRING, &args.out_path, "where the proof goes", true},
+        {"params", "DIR", CLI_STRING, &args.params_dir, "folder of the key files"},
+        {"test-toxic", "FILE", CLI_STRING, &args.toxic_path, "instead of --params: test keys made for this run"},
+        {"test-blinding", "FILE", CLI_STRING, &args.blinding_path,
+         "fixed blinding, JSON [{\"r\": hex, \"s\": hex}, ...], one entry a partition (for tests)"},
+        {"trace", "FILE", CLI_STRING, &args.trace_path, "write the timing tree as JSON"},
+        {"json", NULL, CLI_FLAG, &args.json, "one JSON object on standard output"},
+        {"quiet", NULL, CLI_FLAG, &args.quiet, "no progress and no timing tree on standard error"},
+        CLI_WORK_OPTIONS(args.work),
+        {"partition", "K", CLI_U64, &args.partition, "prove this partition alone"},
+        CLI_INPUT_OPTIONS(args.input),
+    };
+    enum { N_OPTIONS = sizeof options / sizeof options[0], N_REQUEST_OPTIONS = 5 };
+    cli_positional positionals[] = {
+        {"FILE", &args.file, "explicit circuit, JSON with `rows`, `aux` and `witness`", false}};
+    size_t n_options = explicit_circuit ? N_OPTIONS - N_REQUEST_OPTIONS : N_OPTIONS;
+    bool help = false;
+    cuzk_status status = CUZK_OK;
+    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, positionals, explicit_circuit, &help, &err));
+    if (help) goto out;
+    if (args.quiet) cli_progress_disable();
+    args.one_partition = cli_given(options, n_options, "partition");
+    ZK_GOTO(check_args(&args, &err));
+    trace = zk_trace_create("prove", cli_process_start_ns());
+    ZK_GOTO(cli_work_start(&args.work, &pool, &err));
+    prove_fn prove = explicit_circuit ? prove_r1cs : prove_job;
+    ZK_GOTO(prove(&args, options, n_options, pool, trace, &proofs, &n_proofs, &err));
+    ZK_GOTO(cli_check_cancelled(&err));
+    zk_span *span = zk_span_open(trace, "write");
+    status = write_proof(&args, proofs, n_proofs * ZK_PROOF_BYTES, &err);
+    zk_span_close(trace, span);
+    if (status != CUZK_OK) goto out;
+    ZK_GOTO(report(&args, n_proofs, trace, &err));
+out:
+    cli_progress_end();
+    free(proofs);
+    zk_trace_destroy(trace);
+    zk_pool_destroy(pool);
+    return cli_report(self, status, &err);
+}
+
+static int run_job(const cli_command *self, int argc, char **argv) { return run(self, argc, argv, false); }
+static int run_r1cs(const cli_command *self, int argc, char **argv) { return run(self, argc, argv, true); }
+
+const cli_command cli_prove = {
+    "prove", "proves a request: C1 output or request file in, proof out", run_job,
+    "The vanilla proof is checked first; an input that does not hold is refused with exit code 3. Every proof is "
+    "verified\n"
+    "before it is written. Partitions are concatenated. At the end a timing tree goes to standard error."};
+const cli_command cli_prove_r1cs = {"prove r1cs", "proves an explicit circuit with the assignment in its file",
+                                    run_r1cs, "Key files are named after FILE's stem: DIR/STEM.params."};

@@ -1,0 +1,16 @@
+/* The commands of the program; each file cmd_*.c defines some of them. */
+#ifndef ZK_CLI_COMMANDS_H
+#define ZK_CLI_COMMANDS_H
+
+#include "cli/args.h"
+
+extern const cli_command cli_circuit_info, cli_circuit_digest;                                /* cmd_circuit.c */
+extern const cli_command cli_witness_digest, cli_inspect;                                     /* cmd_input.c */
+extern const cli_command cli_setup, cli_setup_r1cs;                                           /* cmd_setup.c */
+extern const cli_command cli_params_info, cli_params_check;                                   /* cmd_params.c */
+extern const cli_command cli_prove, cli_prove_r1cs;                                           /* cmd_prove.c */
+extern const cli_command cli_verify, cli_verify_r1cs;                                         /* cmd_verify.c */
+extern const cli_command cli_bench_msm, cli_bench_ntt, cli_bench_masked_sum, cli_bench_prove; /* cmd_bench.c */
+extern const cli_command cli_bench_synthesize, cli_bench_setup, cli_bench_verify;
+
+#endif

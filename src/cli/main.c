@@ -1,0 +1,70 @@
+/* The program `cuzk`: finds the command that the first words name and runs it. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/session.h"
+
+static const cli_command *const commands[] = {
+    &cli_prove,        &cli_verify,       &cli_inspect,          &cli_setup,          &cli_params_info,
+    &cli_params_check, &cli_circuit_info, &cli_circuit_digest,   &cli_witness_digest, &cli_setup_r1cs,
+    &cli_prove_r1cs,   &cli_verify_r1cs,  &cli_bench_msm,        &cli_bench_ntt,      &cli_bench_masked_sum,
+    &cli_bench_prove,  &cli_bench_setup,  &cli_bench_synthesize, &cli_bench_verify,
+};
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void print_usage(FILE *out) {
+    fputs("usage: cuzk COMMAND [arguments]\n\n"
+          "A Groth16 prover over BLS12-381 for Filecoin proofs.\n\ncommands:\n",
+          out);
+    for (size_t i = 0; i < N_COMMANDS; i++) fprintf(out, "  %-20s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n`cuzk COMMAND --help` tells the arguments of a command.\n"
+          "Exit codes: 0 success, 1 a check answered no, 2 wrong usage, 3 bad input, 4 failing machine, 130 "
+          "interrupted.\n",
+          out);
+}
+
+/* Number of leading arguments that spell the command's name, 0 if they do not. */
+static int match(const cli_command *command, int argc, char **argv) {
+    const char *rest = command->name;
+    int n = 0;
+    while (*rest) {
+        size_t length = strcspn(rest, " ");
+        if (n >= argc || strlen(argv[n]) != length || memcmp(argv[n], rest, length) != 0) return 0;
+        n++;
+        rest += length;
+        while (*rest == ' ') rest++;
+    }
+    return n;
+}
+
+int main(int argc, char **argv) {
+    cli_session_start();
+    if (argc < 2) {
+        print_usage(stderr);
+        return cuzk_status_exit_code(CUZK_USAGE);
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        print_usage(stdout);
+        return 0;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("cuzk " CUZK_VERSION);
+        return 0;
+    }
+    const cli_command *best = NULL;
+    int best_words = 0;
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        int words = match(commands[i], argc - 1, argv + 1);
+        if (words > best_words) {
+            best = commands[i];
+            best_words = words;
+        }
+    }
+    if (!best) {
+        fprintf(stderr, "cuzk: unknown command \"%s\"; `cuzk --help` lists them\n", argv[1]);
+        return cuzk_status_exit_code(CUZK_USAGE);
+    }
+    return best->run(best, argc - 1 - best_words, argv + 1 + best_words);
+}

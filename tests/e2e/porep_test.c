@@ -1,0 +1,365 @@
+/* The main job, end to end, through the command line: keys for the 2 KiB PoRep equal to the reference's, proofs equal
+ * to the reference's for the same blinding, verification, refusals. Keys are made once and kept beside the build. */
+#include "base/json_dom.h"
+#include "run.h"
+
+enum { PROOF_BYTES = 192, CHALLENGE_BYTES = 32 };
+
+#define PARAMS                                                                                                         \
+    "v28-stacked-proof-of-replication-merkletree-poseidon_hasher-8-0-0-sha256_hasher-"                                 \
+    "032d3138d22506ec0082ed72b2dcba18df18477904e35bafee82b3793b06832f"
+
+static const char *keys(void) {
+    const char *dir = getenv("CUZK_DEMO_KEYS");
+    return dir ? dir : CUZK_TEST_KEYS;
+}
+
+static const char *key_file(const char *suffix) {
+    static char paths[4][512];
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s%s", keys(), PARAMS, suffix);
+    return path;
+}
+
+static zk_json_doc *parse_text(const char *text, size_t n) {
+    zk_json_doc *doc = NULL;
+    cuzk_err err = {0};
+    ZK_CHECK_OK(zk_json_parse(&doc, text, n, 0, &err), err);
+    return doc;
+}
+
+static zk_json_doc *parse_vector(const char *name) {
+    zk_json_doc *doc = NULL;
+    cuzk_err err = {0};
+    ZK_CHECK_OK(zk_json_parse_file(&doc, e2e_vector(name), 64 << 20, &err), err);
+    return doc;
+}
+
+static const char *text_of(const zk_json_value *value) {
+    const char *text = NULL;
+    cuzk_err err = {0};
+    ZK_CHECK_OK(zk_json_get_string(&text, value, "text", &err), err);
+    return text;
+}
+
+static uint64_t u64_of(const zk_json_value *value) {
+    uint64_t v = 0;
+    cuzk_err err = {0};
+    ZK_CHECK_OK(zk_json_get_u64(&v, value, UINT64_MAX, "number", &err), err);
+    return v;
+}
+
+static const char *c1_of(const char *registered_proof) {
+    char name[128];
+    snprintf(name, sizeof name, "porep/seal-%s.c1.json", registered_proof);
+    if (!e2e_exists(e2e_vector(name))) snprintf(name, sizeof name, "porep/seal-%s.c1.json.zst", registered_proof);
+    return e2e_vector(name);
+}
+
+/* The blinding file of a listed proof: entry k is for partition k, so the entries before it are filled with the same.
+ */
+static const char *blinding_file(const zk_json_value *proof, uint64_t partition) {
+    const char *path = e2e_path("blinding.json");
+    FILE *f = fopen(path, "w");
+    ZK_CHECK(f != NULL);
+    for (uint64_t k = 0; k <= partition; k++)
+        fprintf(f, "%s{\"r\":\"%s\",\"s\":\"%s\"}", k ? "," : "[", text_of(zk_json_member_of(proof, "r")),
+                text_of(zk_json_member_of(proof, "s")));
+    fprintf(f, "]\n");
+    fclose(f);
+    return path;
+}
+
+static void test_setup_equals_reference(void) {
+    e2e_result r;
+    mkdir(keys(), 0777);
+    E2E_RUN(&r, 0, "setup", "porep", "--sector-size", "2KiB", "--out", keys(), "--test-toxic",
+            e2e_vector("toxic.json"));
+    e2e_free(&r);
+    zk_json_doc *expected = parse_vector("porep/groth-porep-2048.json");
+    E2E_RUN(&r, 0, "params", "info", key_file(".params"), "--json");
+    zk_json_doc *info = parse_text(r.out, r.n_out);
+    e2e_free(&r);
+    ZK_CHECK(strcmp(text_of(zk_json_member_of(zk_json_root(info), "sha256")),
+                    text_of(zk_json_member_of(zk_json_root(expected), "params_sha256"))) == 0);
+    ZK_CHECK(u64_of(zk_json_member_of(zk_json_root(info), "bytes")) ==
+             u64_of(zk_json_member_of(zk_json_root(expected), "params_bytes")));
+    static const char *const counts[] = {"ic", "h", "l", "a", "b_g1", "b_g2"};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        ZK_CHECKF(u64_of(zk_json_member_of(zk_json_member_of(zk_json_root(info), "counts"), counts[i])) ==
+                      u64_of(zk_json_member_of(zk_json_member_of(zk_json_root(expected), "counts"), counts[i])),
+                  "%s", counts[i]);
+    size_t n_vk = 0, n_expected = 0;
+    uint8_t *vk = e2e_read(key_file(".vk"), &n_vk),
+            *vk_expected = e2e_read(e2e_vector("porep/porep-2048.vk"), &n_expected);
+    ZK_CHECK(n_vk == n_expected);
+    ZK_CHECK_MEM(vk, vk_expected, n_vk);
+    free(vk);
+    free(vk_expected);
+    zk_json_doc_destroy(info);
+    zk_json_doc_destroy(expected);
+}
+
+static void test_proofs_equal_reference(void) {
+    zk_json_doc *doc = parse_vector("porep/groth-porep-2048.json");
+    const zk_json_value *proofs = zk_json_member_of(zk_json_root(doc), "proofs");
+    size_t n = zk_json_count(proofs);
+    ZK_CHECK(n == 5);
+    for (size_t i = 0; i < n; i++) {
+        const zk_json_value *proof = zk_json_element_of(proofs, i);
+        uint64_t partition = u64_of(zk_json_member_of(proof, "partition"));
+        char k[24];
+        snprintf(k, sizeof k, "%llu", (unsigned long long)partition);
+        const char *out = e2e_path("proof.bin");
+        e2e_result r;
+        E2E_RUN(&r, 0, "prove", "--c1", c1_of(text_of(zk_json_member_of(proof, "registered_proof"))), "--partition", k,
+                "--params", keys(), "--test-blinding", blinding_file(proof, partition), "-o", out);
+        e2e_free(&r);
+        uint8_t expected[PROOF_BYTES];
+        cuzk_err err = {0};
+        ZK_CHECK_OK(zk_json_get_hex(expected, sizeof expected, zk_json_member_of(proof, "proof"), "proof", &err), err);
+        size_t n_bytes = 0;
+        uint8_t *bytes = e2e_read(out, &n_bytes);
+        ZK_CHECK(n_bytes == PROOF_BYTES);
+        ZK_CHECK_MEM(bytes, expected, PROOF_BYTES);
+        free(bytes);
+    }
+    zk_json_doc_destroy(doc);
+}
+
+/* The reference's proof of the first listed case, in a file. */
+static const char *reference_proof(void) {
+    zk_json_doc *doc = parse_vector("porep/groth-porep-2048.json");
+    uint8_t bytes[PROOF_BYTES];
+    cuzk_err err = {0};
+    const zk_json_value *proof = zk_json_element_of(zk_json_member_of(zk_json_root(doc), "proofs"), 0);
+    ZK_CHECK_OK(zk_json_get_hex(bytes, sizeof bytes, zk_json_member_of(proof, "proof"), "proof", &err), err);
+    const char *path = e2e_path("reference.proof");
+    e2e_write(path, bytes, sizeof bytes);
+    zk_json_doc_destroy(doc);
+    return path;
+}
+
+static void test_verify(void) {
+    e2e_result r;
+    const char *proof = reference_proof(), *vk = e2e_vector("porep/porep-2048.vk");
+    const char *c1 = c1_of("StackedDrg2KiBV1");
+    E2E_RUN(&r, 0, "verify", "--c1", c1, "--vk", vk, proof);
+    e2e_free(&r);
+    E2E_RUN(&r, 0, "verify", "--c1", e2e_vector("porep/seal-StackedDrg2KiBV1.wrapped.json"), "--vk", vk, proof);
+    e2e_free(&r);
+    /* the proof of another sector */
+    E2E_RUN(&r, 1, "verify", "--c1", c1_of("StackedDrg2KiBV1_1"), "--vk", vk, proof);
+    e2e_free(&r);
+    /* the key of another circuit */
+    E2E_RUN(&r, 3, "verify", "--c1", c1, "--vk", e2e_vector("toy/three-rows.vk"), proof);
+    e2e_free(&r);
+    /* every byte of the proof matters */
+    size_t n = 0;
+    uint8_t *bytes = e2e_read(proof, &n);
+    const char *bad = e2e_path("bad.proof");
+    for (size_t i = 0; i < n; i += 13) {
+        bytes[i] ^= 0x04;
+        e2e_write(bad, bytes, n);
+        E2E_RUN(&r, 1, "verify", "--c1", c1, "--vk", vk, bad);
+        e2e_free(&r);
+        bytes[i] ^= 0x04;
+    }
+    static const size_t lengths[] = {0, 1, 191, 193, 384};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        uint8_t buffer[384] = {0};
+        memcpy(buffer, bytes, n);
+        e2e_write(bad, buffer, lengths[i]);
+        E2E_RUN(&r, 1, "verify", "--c1", c1, "--vk", vk, bad);
+        e2e_free(&r);
+    }
+    free(bytes);
+}
+
+/* Spans: the tree covers the wall time seen from outside, and no single childless span but a kernel is large. */
+static void check_leaves(const zk_json_value *span, double total_ns) {
+    const zk_json_value *children = zk_json_member_of(span, "children");
+    size_t n = zk_json_count(children);
+    if (n == 0 && !zk_json_is(zk_json_member_of(span, "kernel"), ZK_JSON_TRUE))
+        ZK_CHECKF((double)u64_of(zk_json_member_of(span, "duration_ns")) < 0.05 * total_ns, "span %s",
+                  text_of(zk_json_member_of(span, "name")));
+    for (size_t i = 0; i < n; i++) check_leaves(zk_json_element_of(children, i), total_ns);
+}
+
+static void test_spans_add_up(void) {
+    e2e_result r;
+    const char *trace = e2e_path("trace.json"), *out = e2e_path("timed.proof");
+    E2E_RUN(&r, 0, "prove", "--c1", c1_of("StackedDrg2KiBV1_1"), "--params", keys(), "-o", out, "--trace", trace);
+    size_t n = 0;
+    uint8_t *text = e2e_read(trace, &n);
+    zk_json_doc *doc = parse_text((const char *)text, n);
+    const zk_json_value *root = zk_json_root(doc);
+    double total = (double)u64_of(zk_json_member_of(root, "duration_ns"));
+    double unaccounted = (double)u64_of(zk_json_member_of(root, "unaccounted_ns"));
+    ZK_CHECKF(total - unaccounted >= 0.99 * r.seconds * 1e9, "accounted %.3f s of %.3f s", (total - unaccounted) * 1e-9,
+              r.seconds);
+    check_leaves(root, total);
+    free(text);
+    zk_json_doc_destroy(doc);
+    e2e_free(&r);
+    E2E_RUN(&r, 0, "verify", "--c1", c1_of("StackedDrg2KiBV1_1"), "--params", keys(), out);
+    e2e_free(&r);
+}
+
+/* Refused inputs leave no output file, say what is wrong, and end with the right code. */
+static void expect_prove_fails(int code, const char *c1, const char *word) {
+    e2e_result r;
+    const char *out = e2e_path("refused.proof");
+    E2E_RUN(&r, code, "prove", "--c1", c1, "--params", keys(), "-o", out);
+    ZK_CHECKF(strstr(r.err, word) != NULL, "\"%s\" not in: %s", word, r.err);
+    ZK_CHECK(!e2e_exists(out));
+    e2e_free(&r);
+}
+
+static void test_bad_c1(void) {
+    size_t n = 0;
+    char *text = (char *)e2e_read(c1_of("StackedDrg2KiBV1"), &n);
+    const char *bad = e2e_path("bad.c1.json");
+    e2e_result r;
+    for (size_t cut = 1; cut <= n; cut += n / 7) {
+        e2e_write(bad, text, n - cut);
+        expect_prove_fails(3, bad, "byte");
+    }
+    /* one digit of a node: the vanilla proof no longer holds */
+    char *at = strstr(text, "\"labeling_proofs\"");
+    ZK_CHECK(at != NULL);
+    at = strstr(at, "\"parents\":[[");
+    ZK_CHECK(at != NULL);
+    at += strlen("\"parents\":[[");
+    char kept = *at;
+    *at = kept == '1' ? '2' : '1';
+    e2e_write(bad, text, n);
+    expect_prove_fails(3, bad, "label");
+    E2E_RUN(&r, 1, "inspect", "--c1", bad, "--json");
+    zk_json_doc *doc = parse_text(r.out, r.n_out);
+    ZK_CHECK(zk_json_is(zk_json_member_of(zk_json_root(doc), "holds"), ZK_JSON_FALSE));
+    ZK_CHECK(zk_json_is(zk_json_member_of(zk_json_root(doc), "failed_check"), ZK_JSON_STRING));
+    zk_json_doc_destroy(doc);
+    e2e_free(&r);
+    *at = kept;
+    /* another miner or sector than the file was made for */
+    e2e_write(bad, text, n);
+    E2E_RUN(&r, 3, "prove", "--c1", bad, "--params", keys(), "-o", e2e_path("refused.proof"), "--miner", "1194",
+            "--sector", "117");
+    e2e_free(&r);
+    E2E_RUN(&r, 3, "prove", "--c1", e2e_vector("porep/seal-StackedDrg2KiBV1.wrapped.json"), "--params", keys(), "-o",
+            e2e_path("refused.proof"), "--sector", "118");
+    e2e_free(&r);
+    expect_prove_fails(3, e2e_path("no-such-file"), "no-such-file");
+    /* no keys for this size in the folder */
+    expect_prove_fails(3, c1_of("StackedDrg8MiBV1_1"), ".params");
+    free(text);
+}
+
+static void test_disk_full(void) {
+    e2e_result r;
+    const char *dir = e2e_path("full");
+    mkdir(dir, 0777);
+    E2E_RUN_LIMITED(&r, 4, 300, "prove", "r1cs", e2e_vector("toy/three-rows.json"), "--params", e2e_vector("toy"), "-o",
+                    e2e_path("full/x.proof"), "--trace", e2e_path("full/trace.json"));
+    e2e_free(&r);
+    E2E_RUN_LIMITED(&r, 4, 200000, "setup", "r1cs", e2e_vector("toy/random-1000.json"), "--out", dir, "--test-toxic",
+                    e2e_vector("toxic.json"));
+    ZK_CHECKF(strstr(r.err, "random-1000") != NULL, "%s", r.err);
+    e2e_free(&r);
+    ZK_CHECK(e2e_count_files(dir) == 0);
+}
+
+static void test_toy_commands(void) {
+    static const char *const names[] = {"one-row",     "three-rows",  "no-inputs",  "bits-64",
+                                        "random-1000", "random-1017", "random-1018"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char json[64], file[64];
+        e2e_result r;
+        snprintf(json, sizeof json, "toy/%s.json", names[i]);
+        E2E_RUN(&r, 0, "setup", "r1cs", e2e_vector(json), "--out", e2e_dir(), "--test-toxic", e2e_vector("toxic.json"));
+        e2e_free(&r);
+        static const char *const suffixes[] = {"params", "vk"};
+        for (size_t k = 0; k < 2; k++) {
+            char vector[64];
+            snprintf(vector, sizeof vector, "toy/%s.%s", names[i], suffixes[k]);
+            snprintf(file, sizeof file, "%s.%s", names[i], suffixes[k]);
+            size_t n = 0, n_expected = 0;
+            uint8_t *bytes = e2e_read(e2e_path(file), &n), *expected = e2e_read(e2e_vector(vector), &n_expected);
+            ZK_CHECKF(n == n_expected && memcmp(bytes, expected, n) == 0, "%s", file);
+            free(bytes);
+            free(expected);
+        }
+        E2E_RUN(&r, 0, "prove", "r1cs", e2e_vector(json), "--params", e2e_dir(), "-o", e2e_path("toy.proof"));
+        e2e_free(&r);
+        E2E_RUN(&r, 0, "verify", "r1cs", e2e_vector(json), "--params", e2e_dir(), e2e_path("toy.proof"));
+        e2e_free(&r);
+    }
+}
+
+static void test_usage(void) {
+    e2e_result r;
+    E2E_RUN(&r, 2, "prove");
+    ZK_CHECK(strstr(r.err, "--") != NULL);
+    e2e_free(&r);
+    E2E_RUN(&r, 2, "no-such-command");
+    e2e_free(&r);
+    E2E_RUN(&r, 2, "circuit", "info", "porep", "--sector-size", "2KB");
+    e2e_free(&r);
+    E2E_RUN(&r, 3, "circuit", "info", "porep", "--sector-size", "3KiB");
+    e2e_free(&r);
+    static const char *const commands[][2] = {{"prove", NULL},     {"verify", NULL},      {"inspect", NULL},
+                                              {"setup", NULL},     {"params", "info"},    {"params", "check"},
+                                              {"circuit", "info"}, {"circuit", "digest"}, {"witness", "digest"},
+                                              {"bench", "msm"},    {"bench", "ntt"},      {"bench", "prove"}};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+        if (commands[i][1]) {
+            E2E_RUN(&r, 0, commands[i][0], commands[i][1], "--help");
+        } else {
+            E2E_RUN(&r, 0, commands[i][0], "--help");
+        }
+        ZK_CHECK(strstr(r.out, "usage: cuzk") == r.out);
+        e2e_free(&r);
+    }
+}
+
+static void test_circuit_and_witness_digest(void) {
+    e2e_result r;
+    E2E_RUN(&r, 0, "circuit", "digest", "porep", "--sector-size", "2KiB", "--rows-per-checkpoint", "65536", "--json");
+    zk_json_doc *doc = parse_text(r.out, r.n_out), *expected = parse_vector("circuits/porep-2048.json");
+    for (size_t m = 0; m < 3; m++) {
+        static const char *const names[] = {"A", "B", "C"};
+        ZK_CHECK(strcmp(text_of(zk_json_member_of(zk_json_member_of(zk_json_root(doc), "sha256"), names[m])),
+                        text_of(zk_json_member_of(zk_json_member_of(zk_json_root(expected), "sha256"), names[m]))) ==
+                 0);
+        const zk_json_value *got = zk_json_member_of(zk_json_member_of(zk_json_root(doc), "checkpoints"), names[m]);
+        const zk_json_value *want =
+            zk_json_member_of(zk_json_member_of(zk_json_root(expected), "checkpoints"), names[m]);
+        ZK_CHECK(zk_json_count(got) == zk_json_count(want) && zk_json_count(want) > 0);
+        for (size_t i = 0; i < zk_json_count(want); i++)
+            ZK_CHECK(strcmp(text_of(zk_json_element_of(got, i)), text_of(zk_json_element_of(want, i))) == 0);
+    }
+    static const char *const numbers[] = {"inputs", "aux", "constraints"};
+    for (size_t i = 0; i < 3; i++)
+        ZK_CHECK(u64_of(zk_json_member_of(zk_json_root(doc), numbers[i])) ==
+                 u64_of(zk_json_member_of(zk_json_root(expected), numbers[i])));
+    ZK_CHECK(strcmp(text_of(zk_json_member_of(zk_json_root(doc), "cache_id")),
+                    text_of(zk_json_member_of(zk_json_root(expected), "cache_id"))) == 0);
+    zk_json_doc_destroy(doc);
+    zk_json_doc_destroy(expected);
+    e2e_free(&r);
+
+    E2E_RUN(&r, 0, "witness", "digest", "--c1", c1_of("StackedDrg8MiBV1_1"), "--json");
+    doc = parse_text(r.out, r.n_out);
+    ZK_CHECK(zk_json_is(zk_json_member_of(zk_json_root(doc), "satisfied"), ZK_JSON_TRUE));
+    zk_json_doc_destroy(doc);
+    e2e_free(&r);
+}
+
+static void test_clean_up(void) { e2e_cleanup(); }
+
+ZK_TEST_MAIN(ZK_CASE(test_usage), ZK_CASE(test_circuit_and_witness_digest), ZK_CASE(test_toy_commands),
+             ZK_CASE(test_disk_full), ZK_CASE(test_setup_equals_reference), ZK_CASE(test_verify),
+             ZK_CASE(test_proofs_equal_reference), ZK_CASE(test_spans_add_up), ZK_CASE(test_bad_c1),
+             ZK_CASE(test_clean_up))
