@@ -46,7 +46,7 @@ static void fail(zk_builder *b, cuzk_status status, const char *what) {
 
 cuzk_status zk_builder_create(zk_builder **builder, const char *name, cuzk_err *err) {
     *builder = NULL;
-    zk_builder *b = calloc(1, sizeof *b);
+    zk_builder *b = zk_calloc(1, sizeof *b);
     if (!b) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "building circuit %s: no memory", name);
     b->name = name;
     b->start_ns = zk_now_ns();
@@ -55,9 +55,9 @@ cuzk_status zk_builder_create(zk_builder **builder, const char *name, cuzk_err *
     ZK_GOTO(zk_coefs_init(&b->coefs, err));
     zk_recorder_init(&b->rec, &b->coefs);
     b->slot_mask = 255;
-    b->slots = calloc(b->slot_mask + 1, sizeof *b->slots);
+    b->slots = zk_calloc(b->slot_mask + 1, sizeof *b->slots);
     b->seen_mask = 2047;
-    b->seen = calloc(b->seen_mask + 1, sizeof *b->seen);
+    b->seen = zk_calloc(b->seen_mask + 1, sizeof *b->seen);
     if (!b->slots || !b->seen) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "building circuit %s: no memory", name));
     *builder = b;
     return CUZK_OK;
@@ -113,7 +113,7 @@ static bool begin_key(zk_builder *b, const zk_gadget *gadget, const void *param,
     size_t mask = b->seen_mask;
     while (mask < 2 * n_in) mask = 2 * mask + 1;
     if (mask != b->seen_mask) {
-        port_slot *seen = calloc(mask + 1, sizeof *seen);
+        port_slot *seen = zk_calloc(mask + 1, sizeof *seen);
         if (!seen) return false;
         free(b->seen);
         b->seen = seen;
@@ -166,7 +166,7 @@ static uint64_t hash_key(const uint32_t *key, size_t n) {
 static bool grow_slots(zk_builder *b) {
     if (2 * (b->templates.n + 1) <= b->slot_mask) return true;
     size_t mask = 2 * b->slot_mask + 1;
-    uint32_t *slots = calloc(mask + 1, sizeof *slots);
+    uint32_t *slots = zk_calloc(mask + 1, sizeof *slots);
     if (!slots) return false;
     for (size_t i = 0; i < b->known.n; i++) {
         size_t k = (size_t)b->known.items[i].hash & mask;
@@ -191,8 +191,8 @@ static uint32_t find_template(zk_builder *b, const zk_gadget *gadget, const void
             return b->slots[k] - 1;
     }
     known_template t = {.hash = h, .key_words = b->key.n, .n_out = n_out};
-    t.key = malloc(t.key_words * sizeof *t.key);
-    t.out = calloc(n_out + 1, sizeof *t.out);
+    t.key = zk_malloc(t.key_words * sizeof *t.key);
+    t.out = zk_calloc(n_out + 1, sizeof *t.out);
     if (!t.key || !t.out || !grow_slots(b) || !ZK_RESERVE(&b->templates, b->templates.n + 1) ||
         !ZK_RESERVE(&b->known, b->known.n + 1))
         goto fail;
@@ -302,7 +302,7 @@ void zk_builder_call(zk_builder *b, const zk_gadget *gadget, const void *param, 
 
 /* Gives a list's array away, cut to its length. */
 static void *take(void *items, size_t n, size_t item_bytes) {
-    void *cut = n ? realloc(items, n * item_bytes) : items;
+    void *cut = n ? zk_realloc(items, n * item_bytes) : items;
     return cut ? cut : items;
 }
 #define TAKE(dst, list)                                                                                                \
@@ -315,8 +315,8 @@ static void *take(void *items, size_t n, size_t item_bytes) {
 static bool schedule(zk_program *p, const uint32_t *level) {
     for (uint32_t i = 0; i < p->n_instances; i++)
         if (level[i] >= p->n_levels) p->n_levels = level[i] + 1;
-    p->level_start = calloc((size_t)p->n_levels + 2, sizeof *p->level_start);
-    p->order = malloc((p->n_instances + (size_t)1) * sizeof *p->order);
+    p->level_start = zk_calloc((size_t)p->n_levels + 2, sizeof *p->level_start);
+    p->order = zk_malloc((p->n_instances + (size_t)1) * sizeof *p->order);
     if (!p->level_start || !p->order) return false;
     uint32_t *next =
         p->level_start + 1; /* next[k]: where the next instance of level k goes; ends as the start of k + 1 */
@@ -329,7 +329,7 @@ static bool schedule(zk_program *p, const uint32_t *level) {
 cuzk_status zk_builder_finish(zk_program **program, zk_builder *b, cuzk_err *err) {
     *program = NULL;
     if (b->err.status != CUZK_OK) return ZK_FAIL(err, b->err.status, "%s", b->err.message);
-    zk_program *p = calloc(1, sizeof *p);
+    zk_program *p = zk_calloc(1, sizeof *p);
     if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "building circuit %s: no memory", b->name);
     p->name = b->name;
     p->n_inputs = b->n_inputs;

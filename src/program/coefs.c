@@ -17,7 +17,7 @@ static bool same(const zk_fr *a, const zk_fr *b) {
 }
 
 static bool resize(zk_coefs *c, size_t n_slots) {
-    uint32_t *slots = calloc(n_slots, sizeof *slots);
+    uint32_t *slots = zk_calloc(n_slots, sizeof *slots);
     if (!slots) return false;
     free(c->slots);
     c->slots = slots;

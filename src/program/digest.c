@@ -1,8 +1,8 @@
 #include "program/digest.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/pool.h"
 #include "hash/sha256.h"
@@ -42,11 +42,11 @@ static void unit_done(stream *s) {
 static cuzk_status stream_open(stream *s, zk_checkpoints *checkpoints, uint32_t every, size_t n_units, cuzk_err *err) {
     memset(s, 0, sizeof *s);
     zk_sha256_init(&s->hash);
-    s->buffer = malloc(BUFFER_BYTES);
+    s->buffer = zk_malloc(BUFFER_BYTES);
     if (checkpoints && every) {
         s->every = s->left = every;
         s->checkpoints = checkpoints;
-        checkpoints->at = malloc((n_units / every + 1) * sizeof *checkpoints->at);
+        checkpoints->at = zk_malloc((n_units / every + 1) * sizeof *checkpoints->at);
     }
     if (!s->buffer || (s->every && !checkpoints->at)) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "digest: no memory");
     return CUZK_OK;
@@ -112,7 +112,7 @@ cuzk_status zk_structure_digest_make(zk_structure_digest *digest, const zk_progr
                                      zk_pool *pool, cuzk_err *err) {
     memset(digest, 0, sizeof *digest);
     cuzk_status status = CUZK_OK;
-    uint8_t(*coefs)[32] = malloc(p->n_coefs * sizeof *coefs);
+    uint8_t(*coefs)[32] = zk_malloc(p->n_coefs * sizeof *coefs);
     if (!coefs) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "digest of circuit %s: no memory", p->name));
     for (uint32_t i = 0; i < p->n_coefs; i++) zk_fr_to_bytes_le(coefs[i], &p->coefs[i]);
     structure_job job = {

@@ -1,8 +1,6 @@
 #include "program/exec.h"
 
-#include <stdlib.h>
-
-#include "field/fr.h"
+#include "base/alloc.h"
 
 /* Bits are expanded and packed eight at a time and may run over the end by up to 64. */
 #define V_SLACK 128
@@ -20,8 +18,8 @@ cuzk_status zk_locals_alloc(zk_locals *l, const zk_program *p, cuzk_err *err) {
         if (n > n_v) n_v = n;
         if (n > n_w && has_wide(&p->templates[i])) n_w = n;
     }
-    l->v = calloc(n_v + V_SLACK, 1);
-    l->w = n_w ? malloc(n_w * sizeof *l->w) : NULL;
+    l->v = zk_calloc(n_v + V_SLACK, 1);
+    l->w = n_w ? zk_malloc(n_w * sizeof *l->w) : NULL;
     if (l->v && (l->w || !n_w)) return CUZK_OK;
     zk_locals_free(l);
     return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "circuit %s: no memory for %zu local variables", p->name, n_v);
@@ -34,7 +32,7 @@ void zk_locals_free(zk_locals *l) {
 }
 
 cuzk_status zk_locals_alloc_all(zk_locals **all, unsigned n, const zk_program *p, cuzk_err *err) {
-    *all = calloc(n, sizeof **all);
+    *all = zk_calloc(n, sizeof **all);
     if (!*all) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "circuit %s: no memory", p->name);
     for (unsigned i = 0; i < n; i++) {
         cuzk_status status = zk_locals_alloc(&(*all)[i], p, err);

@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
+
+#include "base/alloc.h"
 
 /* A growing array: `n` items in use, room for `cap`. All zero is empty. */
 #define ZK_LIST(item)                                                                                                  \
@@ -21,7 +22,7 @@ static inline void *zk_grown(void *items, size_t *cap, size_t need, size_t item_
         n *= 2;
     }
     if (n > SIZE_MAX / item_bytes) return NULL;
-    void *grown = realloc(items, n * item_bytes);
+    void *grown = zk_realloc(items, n * item_bytes);
     if (grown) *cap = n;
     return grown;
 }

@@ -1,8 +1,8 @@
 #include "program/program.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/pool.h"
 #include "program/recorder.h"
 
@@ -92,8 +92,8 @@ cuzk_status zk_program_walk(const zk_program *p, unsigned matrix, uint32_t first
         return ZK_FAIL(err, CUZK_INTERNAL, "walk over matrix %u, instances %u + %u of %u", matrix, first, count,
                        p->n_instances);
     max_sizes(p, matrix, &max_locals, &max_terms);
-    zk_var *vars = malloc(max_locals * sizeof *vars);
-    zk_row_term *terms = malloc(max_terms * sizeof *terms);
+    zk_var *vars = zk_malloc(max_locals * sizeof *vars);
+    zk_row_term *terms = zk_malloc(max_terms * sizeof *terms);
     if (!vars || !terms) {
         free(vars);
         free(terms);
@@ -172,14 +172,14 @@ cuzk_status zk_program_density(const zk_program *p, uint64_t *a_aux, uint64_t *b
     density_job job = {.p = p};
     uint64_t *own[3] = {NULL};
     bool ok = true;
-    if (!a_aux) ok &= (a_aux = own[0] = malloc((aux_words + 1) * 8)) != NULL;
-    if (!b_aux) ok &= (b_aux = own[1] = malloc((aux_words + 1) * 8)) != NULL;
-    if (!b_input) ok &= (b_input = own[2] = malloc(input_words * 8)) != NULL;
+    if (!a_aux) ok &= (a_aux = own[0] = zk_malloc((aux_words + 1) * 8)) != NULL;
+    if (!b_aux) ok &= (b_aux = own[1] = zk_malloc((aux_words + 1) * 8)) != NULL;
+    if (!b_input) ok &= (b_input = own[2] = zk_malloc(input_words * 8)) != NULL;
     for (int m = 0; m < 2; m++) {
-        ok &= (job.used[m] = calloc(p->n_templates + (size_t)1, sizeof *job.used[m])) != NULL;
+        ok &= (job.used[m] = zk_calloc(p->n_templates + (size_t)1, sizeof *job.used[m])) != NULL;
         for (uint32_t i = 0; ok && i < p->n_templates; i++) {
             const zk_template *t = &p->templates[i];
-            uint8_t *used = job.used[m][i] = calloc(zk_template_n_locals(t), 1);
+            uint8_t *used = job.used[m][i] = zk_calloc(zk_template_n_locals(t), 1);
             if (!used)
                 ok = false;
             else

@@ -331,7 +331,7 @@ static zk_row_class classify(const zk_template *t, const zk_term *terms, size_t 
 }
 
 static void *copy(const void *items, size_t n, size_t item_bytes, bool *ok) {
-    void *p = malloc(n ? n * item_bytes : 1);
+    void *p = zk_malloc(n ? n * item_bytes : 1);
     if (!p)
         *ok = false;
     else if (n)
@@ -360,14 +360,14 @@ cuzk_status zk_recorder_end(zk_recorder *rec, zk_template *t, const char *name, 
     t->lc_start = copy(rec->lc_start.items, t->n_lcs + 1, sizeof *t->lc_start, &ok);
     t->lc_terms = copy(rec->lc_terms.items, rec->lc_terms.n, sizeof *t->lc_terms, &ok);
     t->wide = copy(rec->wide.items, t->n_wide, sizeof *t->wide, &ok);
-    t->wide_mask = calloc(t->n_aux / 64 + 1, sizeof *t->wide_mask);
-    t->kind = malloc(zk_template_n_locals(t));
+    t->wide_mask = zk_calloc(t->n_aux / 64 + 1, sizeof *t->wide_mask);
+    t->kind = zk_malloc(zk_template_n_locals(t));
     ok = ok && t->wide_mask && t->kind;
     for (int m = 0; m < 3; m++) {
         zk_matrix *x = &t->abc[m];
         x->row = copy(rec->abc[m].row.items, t->n_rows + 1, sizeof *x->row, &ok);
         x->terms = copy(rec->abc[m].terms.items, rec->abc[m].terms.n, sizeof *x->terms, &ok);
-        x->row_class = malloc(t->n_rows + 1);
+        x->row_class = zk_malloc(t->n_rows + 1);
         ok = ok && x->row_class;
     }
     if (!ok) goto fail;

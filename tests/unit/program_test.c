@@ -1,4 +1,7 @@
 /* Recorder, builder, walking, evaluation and explicit rows, on circuits small enough to write down. */
+#include <inttypes.h>
+
+#include "base/alloc.h"
 #include "base/json_dom.h"
 #include "base/pool.h"
 #include "gadget_run.h"
@@ -445,6 +448,65 @@ static void test_eval_extreme(void) {
     run_free(&r);
 }
 
+/* ---- memory ---- */
+
+/* Everything that allocates, once; the first status that is not OK. */
+static cuzk_status build_and_run(zk_program **p, gadget_run *r, cuzk_err *err) {
+    static const uint8_t hints[4][32] = {{7}, {1}, {2}, {3}};
+    cuzk_status status = CUZK_OK;
+    zk_builder *b = NULL;
+    zk_cell bits[200], wide[2], out[5];
+    zk_structure_digest digest;
+    zk_checkpoints checkpoints;
+    uint8_t sha256[32];
+    uint64_t seed = 5;
+    *p = NULL;
+    r->p = NULL;
+    ZK_GOTO(zk_builder_create(&b, "test", err));
+    zk_builder_call(b, &gadget_test_bits, NULL, 0, NULL, 0, bits, 200);
+    for (int i = 0; i < 2; i++) zk_builder_call(b, &gadget_wide, NULL, 0, NULL, 0, &wide[i], 1);
+    for (int i = 0; i < 2; i++) {
+        zk_builder_call(b, &gadget_long, &seed, sizeof seed, bits, 200, NULL, 0);
+        zk_builder_call(b, &gadget_rows, NULL, 0, (zk_cell[2]){bits[i], wide[i]}, 2, out, 5);
+    }
+    ZK_GOTO(zk_builder_finish(p, b, err));
+    ZK_GOTO(zk_structure_digest_make(&digest, *p, 2, NULL, err));
+    zk_structure_digest_free(&digest);
+    run_alloc(r, *p);
+    ZK_GOTO(zk_program_witness(*p, hints, &r->w, NULL, err));
+    ZK_GOTO(zk_program_eval(*p, &r->w, r->abc[0], r->abc[1], r->abc[2], NULL, err));
+    ZK_GOTO(zk_witness_digest(sha256, &checkpoints, *p, &r->w, 3, err));
+    zk_checkpoints_free(&checkpoints);
+out:
+    zk_builder_destroy(b);
+    return status;
+}
+
+/* Each allocation fails once: that is reported, nothing leaks (under the address sanitizer), nothing crashes. */
+static void test_out_of_memory(void) {
+    int n_forgiven = 0;
+    for (uint64_t nth = 1;; nth++) {
+        cuzk_err err = {0};
+        zk_program *p = NULL;
+        gadget_run r = {0};
+        zk_alloc_fail_nth(nth);
+        cuzk_status status = build_and_run(&p, &r, &err);
+        bool failed = zk_alloc_failed();
+        zk_alloc_fail_nth(0);
+        if (r.p)
+            run_free(&r);
+        else
+            zk_program_destroy(p);
+        if (!failed) {
+            ZK_CHECK_OK(status, err);
+            ZK_CHECKF(nth > 50, "only %" PRIu64 " allocations", nth);
+            return;
+        }
+        if (status == CUZK_OK && ++n_forgiven <= 4) continue; /* cutting an array to its length may fail */
+        ZK_CHECKF(status == CUZK_OUT_OF_MEMORY, "allocation %" PRIu64 ": %s", nth, cuzk_status_name(status));
+    }
+}
+
 ZK_TEST_MAIN(ZK_CASE(test_recorder_rows), ZK_CASE(test_recorder_long_rows), ZK_CASE(test_builder_shapes),
              ZK_CASE(test_walk_sorts), ZK_CASE(test_bad_hint), ZK_CASE(test_explicit_toys),
-             ZK_CASE(test_explicit_refuses), ZK_CASE(test_eval_extreme))
+             ZK_CASE(test_explicit_refuses), ZK_CASE(test_eval_extreme), ZK_CASE(test_out_of_memory))
