@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "circuit/porep.h"
 #include "cli/args.h"
+#include "filecoin/kinds.h"
 
 cuzk_status cli_kind(zk_proof_kind *kind, const char *name, cuzk_err *err) {
     *kind = zk_proof_kind_by_name(name);
@@ -14,21 +14,17 @@ cuzk_status cli_kind(zk_proof_kind *kind, const char *name, cuzk_err *err) {
     return CUZK_OK;
 }
 
-static cuzk_status unsupported(zk_proof_kind kind, cuzk_err *err) {
-    return ZK_FAIL(err, CUZK_UNSUPPORTED, "the circuit of kind %s is not part of this version; porep is",
-                   zk_proof_kind_name(kind));
-}
-
 cuzk_status cli_circuit_program(zk_program **program, zk_proof_kind kind, uint64_t sector_bytes, cuzk_err *err) {
-    if (kind == ZK_KIND_POREP) return zk_porep_program(program, sector_bytes, err);
-    return unsupported(kind, err);
+    const zk_kind_ops *ops = NULL;
+    ZK_TRY(zk_kind_get(&ops, kind, err));
+    return ops->program(program, sector_bytes, err);
 }
 
 cuzk_status cli_circuit_identifier(char identifier[ZK_IDENTIFIER_MAX], zk_proof_kind kind, uint64_t sector_bytes,
                                    cuzk_err *err) {
-    if (kind != ZK_KIND_POREP) return unsupported(kind, err);
-    zk_porep_identifier(identifier, sector_bytes);
-    return CUZK_OK;
+    const zk_kind_ops *ops = NULL;
+    ZK_TRY(zk_kind_get(&ops, kind, err));
+    return ops->identifier(identifier, sector_bytes, err);
 }
 
 cuzk_status cli_key_path(char **path, const char *dir, const char *identifier, const char *suffix, cuzk_err *err) {

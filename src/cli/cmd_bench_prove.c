@@ -131,7 +131,7 @@ static cuzk_status bench_prove(bench_args *args, const cli_option *options, size
     } else if (is_chain) {
         ZK_GOTO(ZK_FAIL(err, CUZK_USAGE, "--chain needs --test-toxic FILE"));
     } else {
-        zk_job_identifier(identifier, job);
+        ZK_GOTO(zk_job_identifier(identifier, job, err));
         ZK_GOTO(cli_key_path(&params_path, args->params_dir, identifier, ".params", err));
     }
     if (!params_path) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path"));

@@ -22,7 +22,7 @@ enum { MAX_SHOWN_CHALLENGES = 512 };
 
 static void put_challenges(zk_json_writer *json, const zk_job *job) {
     zk_json_begin_array(json, "challenges");
-    for (uint32_t k = 0; k < job->n_partitions; k++) {
+    for (uint32_t k = 0; k < job->n_challenge_lists; k++) {
         uint64_t challenges[MAX_SHOWN_CHALLENGES];
         size_t n = 0;
         zk_job_challenges(challenges, &n, MAX_SHOWN_CHALLENGES, job, k);
@@ -31,6 +31,18 @@ static void put_challenges(zk_json_writer *json, const zk_job *job) {
         zk_json_end(json);
     }
     zk_json_end(json);
+}
+
+static void put_facts(zk_json_writer *json, const zk_job *job) {
+    zk_job_fact facts[ZK_JOB_MAX_FACTS];
+    size_t n = zk_job_facts(facts, job);
+    for (size_t i = 0; i < n; i++) {
+        const zk_job_fact *f = &facts[i];
+        if (f->is_list) zk_json_begin_array(json, f->name);
+        for (size_t k = 0; k < f->n; k++)
+            zk_json_put_hex(json, f->is_list ? NULL : f->name, f->first + k * f->stride, 32);
+        if (f->is_list) zk_json_end(json);
+    }
 }
 
 static cuzk_status print_json(const zk_job *job, bool holds, const zk_job_failure *failure, const cuzk_err *found,
@@ -49,12 +61,13 @@ static cuzk_status print_json(const zk_job *job, bool holds, const zk_job_failur
         zk_json_put_u64(json, "sector_number", job->sector);
     else
         zk_json_put_null(json, "sector_number");
+    if (job->sectors) {
+        zk_json_begin_array(json, "sector_numbers");
+        for (uint32_t i = 0; i < job->n_sectors; i++) zk_json_put_u64(json, NULL, job->sectors[i]);
+        zk_json_end(json);
+    }
     put_challenges(json, job);
-    zk_json_put_hex(json, "comm_d", job->c1->comm_d, 32);
-    zk_json_put_hex(json, "comm_r", job->c1->comm_r, 32);
-    zk_json_put_hex(json, "replica_id", job->c1->replica_id, 32);
-    zk_json_put_hex(json, "ticket", job->c1->ticket, 32);
-    zk_json_put_hex(json, "seed", job->c1->seed, 32);
+    put_facts(json, job);
     zk_json_put_bool(json, "holds", holds);
     if (!holds) {
         zk_json_put_string(json, "failed_check", failure->check);
@@ -70,6 +83,18 @@ static void print_hex(const char *name, const uint8_t bytes[32]) {
     printf("\n");
 }
 
+enum { MAX_SHOWN_LINES = 16 };
+
+static void print_facts(const zk_job *job) {
+    zk_job_fact facts[ZK_JOB_MAX_FACTS];
+    size_t n = zk_job_facts(facts, job);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < facts[i].n && k < MAX_SHOWN_LINES; k++)
+            print_hex(k ? "" : facts[i].name, facts[i].first + k * facts[i].stride);
+        if (facts[i].n > MAX_SHOWN_LINES) printf("%-17s and %zu more\n", "", facts[i].n - MAX_SHOWN_LINES);
+    }
+}
+
 static void print_text(const zk_job *job, bool holds, const zk_job_failure *failure, const cuzk_err *found) {
     char size[32];
     printf("kind              %s\n", zk_proof_kind_name(job->kind));
@@ -78,10 +103,11 @@ static void print_text(const zk_job *job, bool holds, const zk_job_failure *fail
            job->n_partitions, job->n_partitions == 1 ? "" : "s");
     if (job->has_miner) printf("miner             %" PRIu64 "\n", job->miner);
     if (job->has_sector) printf("sector number     %" PRIu64 "\n", job->sector);
-    print_hex("comm_d", job->c1->comm_d);
-    print_hex("comm_r", job->c1->comm_r);
-    print_hex("replica id", job->c1->replica_id);
-    for (uint32_t k = 0; k < job->n_partitions && k < 16; k++) {
+    for (uint32_t i = 0; i < job->n_sectors && i < MAX_SHOWN_LINES; i++)
+        printf("%-17s %" PRIu64 "\n", i ? "" : "sectors", job->sectors[i]);
+    if (job->n_sectors > MAX_SHOWN_LINES) printf("%-17s and %" PRIu32 " more\n", "", job->n_sectors - MAX_SHOWN_LINES);
+    print_facts(job);
+    for (uint32_t k = 0; k < job->n_challenge_lists && k < MAX_SHOWN_LINES; k++) {
         uint64_t challenges[8];
         size_t n = 0;
         zk_job_challenges(challenges, &n, 8, job, k);
@@ -90,7 +116,7 @@ static void print_text(const zk_job *job, bool holds, const zk_job_failure *fail
         printf("%s\n", n > 8 ? " ..." : "");
     }
     if (holds)
-        printf("holds             yes: every opening, label and encoding was checked\n");
+        printf("holds             yes: everything that the circuit demands was checked\n");
     else
         printf("holds             NO: check %s fails at %s\n                  %s\n", failure->check,
                failure->at[0] ? failure->at : "the whole", found->message);

@@ -146,7 +146,7 @@ static cuzk_status prove_job(const prove_args *args, const cli_option *options, 
     cli_test_keys keys = {0};
     cuzk_status status = CUZK_OK;
     ZK_GOTO(job_open(&run, args, options, n_options, pool, trace, err));
-    zk_job_identifier(identifier, run.job);
+    ZK_GOTO(zk_job_identifier(identifier, run.job, err));
     ZK_GOTO(find_keys(&params_path, &keys, args, run.program, identifier, pool, trace, err));
     ZK_GOTO(cli_prover_open(&run.prover, run.program, params_path, pool, trace, err));
     ZK_GOTO(job_prove(&run, trace, err));

@@ -104,7 +104,7 @@ static cuzk_status state_job(statement *s, const verify_args *args, const cli_op
         s->vk_path = zk_strdup(args->vk_path);
         if (!s->vk_path) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path"));
     } else {
-        zk_job_identifier(identifier, job);
+        ZK_GOTO(zk_job_identifier(identifier, job, err));
         ZK_GOTO(cli_key_path(&s->vk_path, args->params_dir, identifier, ".vk", err));
     }
 out:

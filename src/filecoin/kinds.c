@@ -1,0 +1,13 @@
+#include "filecoin/kinds.h"
+
+static const zk_kind_ops *const kinds[ZK_N_KINDS] = {
+    [ZK_KIND_POREP] = &zk_kind_porep,
+};
+
+cuzk_status zk_kind_get(const zk_kind_ops **ops, zk_proof_kind kind, cuzk_err *err) {
+    *ops = (unsigned)kind < ZK_N_KINDS ? kinds[kind] : NULL;
+    if (*ops) return CUZK_OK;
+    const char *name = zk_proof_kind_name(kind);
+    return ZK_FAIL(err, CUZK_UNSUPPORTED, "proofs of kind %s are not part of this version",
+                   name ? name : "unspecified");
+}
