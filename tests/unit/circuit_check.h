@@ -11,7 +11,7 @@
 #include "zk_test.h"
 
 static inline zk_json_doc *load_json(const char *name) {
-    char path[1024];
+    char path[4096];
     zk_json_doc *doc = NULL;
     cuzk_err err = {0};
     snprintf(path, sizeof path, "%s/%s", zk_test_vectors_dir(), name);

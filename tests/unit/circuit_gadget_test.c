@@ -64,7 +64,7 @@ static void test_bit_ops(void) {
             zk_builder_call(b, &gadget_bit_op, &op, sizeof op, in, 3, &out, 1);
             ZK_CHECK_OK(zk_builder_finish(&p, b, &err), err);
             zk_builder_destroy(b);
-            run_alloc(&r, p);
+            run_alloc(&r, p, true);
             for (int values = 0; values < 8; values++) {
                 uint8_t hint[1][32] = {{(uint8_t)values}};
                 run_witness(&r, (const uint8_t(*)[32])hint);
@@ -104,7 +104,7 @@ static void check_sha256_block(uint64_t seed, unsigned percent_constant) {
     zk_builder_call(b, &zk_gadget_sha256_block, NULL, 0, in, 768, out, 256);
     ZK_CHECK_OK(zk_builder_finish(&p, b, &err), err);
     zk_builder_destroy(b);
-    run_alloc(&r, p);
+    run_alloc(&r, p, true);
     run_witness(&r, (const uint8_t(*)[32])hints);
     uint8_t block[64] = {0};
     uint32_t state[8] = {0};
@@ -145,7 +145,7 @@ static void check_sha256(size_t n_bytes, uint32_t n_rows) {
     ZK_CHECK_OK(s.status, s.err);
     ZK_CHECK_OK(zk_builder_finish(&p, s.builder, &err), err);
     zk_builder_destroy(s.builder);
-    run_alloc(&r, p);
+    run_alloc(&r, p, true);
     run_witness(&r, (const uint8_t(*)[32])hints);
     for (size_t i = 0; i < 8 * n_bytes; i++) message[i / 8] |= (uint8_t)(cell_bit(&r, bits[i]) << (7 - i % 8));
     zk_sha256(want, message, n_bytes);
@@ -187,7 +187,7 @@ static void check_poseidon(uint32_t arity, uint32_t n_rows) {
     ZK_CHECK_OK(s.status, s.err);
     ZK_CHECK_OK(zk_builder_finish(&p, s.builder, &err), err);
     zk_builder_destroy(s.builder);
-    run_alloc(&r, p);
+    run_alloc(&r, p, true);
     run_witness(&r, (const uint8_t(*)[32])hints);
     const zk_poseidon_params *params = zk_poseidon_get(arity);
     zk_poseidon_hash_plain(&want, params, &params->tree_tag, values);
@@ -231,7 +231,7 @@ static void test_merkle_node(void) {
             ZK_CHECK_OK(s.status, s.err);
             ZK_CHECK_OK(zk_builder_finish(&p, s.builder, &err), err);
             zk_builder_destroy(s.builder);
-            run_alloc(&r, p);
+            run_alloc(&r, p, true);
             run_witness(&r, (const uint8_t(*)[32])hints);
             run_satisfied(&r);
             for (uint32_t i = 0; i < arity; i++) {
@@ -274,7 +274,7 @@ static void test_numbers(void) {
     ZK_CHECK_OK(zk_builder_finish(&p, s.builder, &err), err);
     zk_builder_destroy(s.builder);
     ZK_CHECK(p->n_inputs == 4);
-    run_alloc(&r, p);
+    run_alloc(&r, p, true);
     for (int k = 0; k < 2; k++) {
         /* 0x...07 below 2^254, and r - 1, whose top bit does not fit a pack. */
         zk_fr_from_u64(&x, 0x123456789abcdef7);

@@ -92,7 +92,7 @@ static void sealed_load(sealed *s, const char *name, uint64_t sector_bytes) {
     ZK_CHECK(zk_porep_hints(s->hints, p->n_hints - 1, sector_bytes, &c1.partition, NULL) == CUZK_INTERNAL);
     ZK_CHECK_OK(zk_porep_hints(s->hints, p->n_hints, sector_bytes, &c1.partition, &err), err);
     c1_free(&c1);
-    run_alloc(&s->r, p);
+    run_alloc(&s->r, p, true);
 }
 
 static void sealed_free(sealed *s) {
@@ -214,7 +214,7 @@ static void test_disturbed_witness(void) {
     const zk_program *p = s.r.p;
     run_witness(&s.r, (const uint8_t(*)[32])s.hints);
     uint64_t seed = 1;
-    for (int k = 0; k < 24; k++) {
+    for (int k = 0; k < 16; k++) {
         uint32_t aux = (uint32_t)(zk_test_rand(&seed) % p->n_aux);
         if (k < 2)
             aux = k ? p->n_aux - 1 : 0;
@@ -224,7 +224,7 @@ static void test_disturbed_witness(void) {
         ZK_CHECKF(run_check(&s.r) < p->n_rows, "aux %u is free", aux);
         aux_restore(p, &s.r.w, aux);
     }
-    for (uint32_t i = 1; i < p->n_inputs; i += 6) {
+    for (uint32_t i = 1; i < p->n_inputs; i += 11) {
         zk_fr_add(&s.r.w.inputs[i], &s.r.w.inputs[i], &zk_fr_one);
         ZK_CHECKF(run_check(&s.r) < p->n_rows, "input %u is free", i);
         zk_fr_sub(&s.r.w.inputs[i], &s.r.w.inputs[i], &zk_fr_one);

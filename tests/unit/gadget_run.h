@@ -11,12 +11,13 @@ typedef struct gadget_run {
     zk_fr *abc[3];
 } gadget_run;
 
-static inline void run_alloc(gadget_run *r, zk_program *p) {
+/* evaluate: with room for the rows. */
+static inline void run_alloc(gadget_run *r, zk_program *p, bool evaluate) {
     r->p = p;
     r->w.inputs = malloc(p->n_inputs * sizeof(zk_fr));
     r->w.bits = malloc((p->n_aux / 64 + (size_t)1) * 8);
     r->w.wide = malloc((p->n_wide + (size_t)1) * sizeof(zk_fr));
-    for (int m = 0; m < 3; m++) ZK_CHECK((r->abc[m] = malloc((p->n_rows + (size_t)1) * sizeof(zk_fr))));
+    for (int m = 0; m < 3 && evaluate; m++) ZK_CHECK((r->abc[m] = malloc((p->n_rows + (size_t)1) * sizeof(zk_fr))));
     ZK_CHECK(r->w.inputs && r->w.bits && r->w.wide);
     memset(r->w.bits, 0xa5, (p->n_aux / 64 + (size_t)1) * 8); /* need not be cleared */
 }

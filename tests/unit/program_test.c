@@ -133,7 +133,7 @@ static void test_recorder_long_rows(void) {
     zk_builder_call(b, &gadget_long, &seed, sizeof seed, bits, N_LONG, NULL, 0);
     ZK_CHECK_OK(zk_builder_finish(&p, b, &err), err);
     zk_builder_destroy(b);
-    run_alloc(&r, p);
+    run_alloc(&r, p, true);
     for (size_t i = 0; i < sizeof hints; i++) hints[i / 32][i % 32] = (uint8_t)zk_test_rand(&s);
     run_witness(&r, (const uint8_t(*)[32])hints);
     (void)run_check(&r);
@@ -248,7 +248,7 @@ static void test_bad_hint(void) {
     for (int i = 0; i < 3; i++) zk_builder_call(b, &gadget_wide, NULL, 0, NULL, 0, &x, 1);
     ZK_CHECK_OK(zk_builder_finish(&p, b, &err), err);
     zk_builder_destroy(b);
-    run_alloc(&r, p);
+    run_alloc(&r, p, true);
     run_witness(&r, (const uint8_t(*)[32])hints);
     for (int i = 0; i < 4; i++) memcpy(hints[1] + 8 * i, &zk_fr_modulus[i], 8);
     memset(hints[2], 0xff, 32);
@@ -353,7 +353,7 @@ static void check_toy(const char *name) {
     for (size_t i = 0; i < zk_json_count(aux); i++)
         ZK_CHECK_OK(zk_json_get_hex(hints[n++], 32, zk_json_element_of(aux, i), "aux", &err), err);
     ZK_CHECK(n == t.p->n_hints);
-    run_alloc(&r, t.p);
+    run_alloc(&r, t.p, true);
     run_witness(&r, (const uint8_t(*)[32])hints);
     run_satisfied(&r);
     ZK_CHECK_OK(zk_witness_digest(sha256, NULL, t.p, &r.w, 0, &err), err);
@@ -436,7 +436,7 @@ static void test_eval_extreme(void) {
     zk_builder_call(b, &gadget_extreme, NULL, 0, cells, N, NULL, 0);
     ZK_CHECK_OK(zk_builder_finish(&p, b, &err), err);
     zk_builder_destroy(b);
-    run_alloc(&r, p);
+    run_alloc(&r, p, true);
     memset(hints, 0xff, sizeof hints);
     zk_fr minus_one;
     zk_fr_neg(&minus_one, &zk_fr_one);
@@ -472,7 +472,7 @@ static cuzk_status build_and_run(zk_program **p, gadget_run *r, cuzk_err *err) {
     ZK_GOTO(zk_builder_finish(p, b, err));
     ZK_GOTO(zk_structure_digest_make(&digest, *p, 2, NULL, err));
     zk_structure_digest_free(&digest);
-    run_alloc(r, *p);
+    run_alloc(r, *p, true);
     ZK_GOTO(zk_program_witness(*p, hints, &r->w, NULL, err));
     ZK_GOTO(zk_program_eval(*p, &r->w, r->abc[0], r->abc[1], r->abc[2], NULL, err));
     ZK_GOTO(zk_witness_digest(sha256, &checkpoints, *p, &r->w, 3, err));
