@@ -14,7 +14,8 @@ static inline zk_json_doc *load_json(const char *name) {
     char path[4096];
     zk_json_doc *doc = NULL;
     cuzk_err err = {0};
-    snprintf(path, sizeof path, "%s/%s", zk_test_vectors_dir(), name);
+    int n = snprintf(path, sizeof path, "%s/%s", zk_test_vectors_dir(), name);
+    ZK_CHECK(n > 0 && (size_t)n < sizeof path);
     ZK_CHECK_OK(zk_json_parse_file(&doc, path, 256 << 20, &err), err);
     return doc;
 }
