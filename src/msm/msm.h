@@ -30,7 +30,7 @@ cuzk_status zk_masked_sum_g2(zk_g2 *r, const zk_g2_affine *bases, const uint64_t
 
 /* Multiples of one fixed base: r[i] = [s_i] base as affine points, by a table of signed windows and batched affine
  * additions. For key setup. Windows of c bits (4 to 24) cost ceil(255/c) additions per scalar and a table of as many
- * times 2^(c-1) points; zk_fixed_base_window_bits gives the best c up to 16 for n scalars. */
+ * times 2^(c-1) points; zk_fixed_base_window_bits gives the best c up to 17 for n scalars. */
 unsigned zk_fixed_base_window_bits(size_t n);
 typedef struct zk_fixed_base_g1 zk_fixed_base_g1;
 typedef struct zk_fixed_base_g2 zk_fixed_base_g2;
