@@ -163,51 +163,70 @@ ZK_INLINE void mont_sqr(uint64_t *r, const uint64_t *a) {
         : "rax", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "cc", "memory");
 }
 
-/* clang-format on */
 /* r = a + b without reduction, r = a - b + p: for products, whose factors may lie anywhere below 2p. */
 ZK_INLINE void add_loose(uint64_t *r, const uint64_t *a, const uint64_t *b) {
-    unsigned char carry = 0;
-    ZK_UNROLL for (int i = 0; i < 6; i++) carry = zk_adc(carry, a[i], b[i], &r[i]);
-    (void)carry;
+    uint64_t t0 = a[0], t1 = a[1], t2 = a[2], t3 = a[3], t4 = a[4], t5 = a[5];
+    __asm__("addq (%[b]), %[t0]; adcq 8(%[b]), %[t1]; adcq 16(%[b]), %[t2];"
+            "adcq 24(%[b]), %[t3]; adcq 32(%[b]), %[t4]; adcq 40(%[b]), %[t5];"
+            : [t0] "+r"(t0), [t1] "+r"(t1), [t2] "+r"(t2), [t3] "+r"(t3), [t4] "+r"(t4), [t5] "+r"(t5)
+            : [b] "r"(b)
+            : "cc", "memory");
+    r[0] = t0, r[1] = t1, r[2] = t2, r[3] = t3, r[4] = t4, r[5] = t5;
 }
 
 ZK_INLINE void sub_loose(uint64_t *r, const uint64_t *a, const uint64_t *b) {
-    ZK_FP_LOCAL_MODULUS(p);
-    unsigned char carry = 0, borrow = 0;
-    uint64_t t[6];
-    ZK_UNROLL for (int i = 0; i < 6; i++) carry = zk_adc(carry, a[i], p[i], &t[i]);
-    ZK_UNROLL for (int i = 0; i < 6; i++) borrow = zk_sbb(borrow, t[i], b[i], &r[i]);
-    (void)carry;
-    (void)borrow;
+    uint64_t t0 = a[0], t1 = a[1], t2 = a[2], t3 = a[3], t4 = a[4], t5 = a[5];
+    __asm__("addq " P(0) ", %[t0]; adcq " P(1) ", %[t1]; adcq " P(2) ", %[t2];"
+            "adcq " P(3) ", %[t3]; adcq " P(4) ", %[t4]; adcq " P(5) ", %[t5];"
+            "subq (%[b]), %[t0]; sbbq 8(%[b]), %[t1]; sbbq 16(%[b]), %[t2];"
+            "sbbq 24(%[b]), %[t3]; sbbq 32(%[b]), %[t4]; sbbq 40(%[b]), %[t5];"
+            : [t0] "+r"(t0), [t1] "+r"(t1), [t2] "+r"(t2), [t3] "+r"(t3), [t4] "+r"(t4), [t5] "+r"(t5)
+            : [b] "r"(b), [p] "m"(modulus)
+            : "cc", "memory");
+    r[0] = t0, r[1] = t1, r[2] = t2, r[3] = t3, r[4] = t4, r[5] = t5;
 }
 
-/* t -= s, 12 limbs; returns the borrow. */
-ZK_INLINE unsigned char sub_wide(uint64_t *t, const uint64_t *s) {
-    unsigned char borrow = 0;
-    ZK_UNROLL for (int i = 0; i < 12; i++) borrow = zk_sbb(borrow, t[i], s[i], &t[i]);
-    return borrow;
+#define SUB_LIMB(op, k) "movq " #k "*8(%[s]), %%rax; " op " %%rax, " #k "*8(%[t]);"
+#define SUB_WIDE                                                                                                       \
+    SUB_LIMB("subq", 0) SUB_LIMB("sbbq", 1) SUB_LIMB("sbbq", 2) SUB_LIMB("sbbq", 3) SUB_LIMB("sbbq", 4)                \
+    SUB_LIMB("sbbq", 5) SUB_LIMB("sbbq", 6) SUB_LIMB("sbbq", 7) SUB_LIMB("sbbq", 8) SUB_LIMB("sbbq", 9)                \
+    SUB_LIMB("sbbq", 10) SUB_LIMB("sbbq", 11)
+
+/* t -= s, 12 limbs, t >= s. */
+ZK_INLINE void sub_wide(uint64_t *t, const uint64_t *s) {
+    __asm__ volatile(SUB_WIDE : : [t] "r"(t), [s] "r"(s) : "rax", "cc", "memory");
 }
+
+/* t -= s, 12 limbs, plus p 2^384 if that is negative. */
+ZK_INLINE void sub_wide_mod(uint64_t *t, const uint64_t *s) {
+    __asm__ volatile(
+        SUB_WIDE
+        "movl $0, %%r8d; movl $0, %%r9d; movl $0, %%r10d; movl $0, %%r11d; movl $0, %%r12d; movl $0, %%r13d;"
+        "cmovcq " P(0) ", %%r8; cmovcq " P(1) ", %%r9; cmovcq " P(2) ", %%r10;"
+        "cmovcq " P(3) ", %%r11; cmovcq " P(4) ", %%r12; cmovcq " P(5) ", %%r13;"
+        "addq %%r8, 48(%[t]); adcq %%r9, 56(%[t]); adcq %%r10, 64(%[t]);"
+        "adcq %%r11, 72(%[t]); adcq %%r12, 80(%[t]); adcq %%r13, 88(%[t]);"
+        :
+        : [t] "r"(t), [s] "r"(s), [p] "m"(modulus)
+        : "rax", "r8", "r9", "r10", "r11", "r12", "r13", "cc", "memory");
+}
+/* clang-format on */
 
 void zk_fp_mul_adx(zk_fp *r, const zk_fp *a, const zk_fp *b) { mont_mul(r->l, a->l, b->l); }
 void zk_fp_sqr_adx(zk_fp *r, const zk_fp *a) { mont_sqr(r->l, a->l); }
 
 /* Karatsuba on unreduced products, reduced once per coefficient. */
 void zk_fp2_mul_adx(zk_fp2 *r, const zk_fp2 *a, const zk_fp2 *b) {
-    ZK_FP_LOCAL_MODULUS(p);
     uint64_t v0[12], v1[12], cross[12], sum_a[6], sum_b[6];
     add_loose(sum_a, a->c0.l, a->c1.l);
     add_loose(sum_b, b->c0.l, b->c1.l);
+    mul_wide(cross, sum_a, sum_b);
     mul_wide(v0, a->c0.l, b->c0.l);
     mul_wide(v1, a->c1.l, b->c1.l);
-    mul_wide(cross, sum_a, sum_b);
-    (void)sub_wide(cross, v0);
-    (void)sub_wide(cross, v1);
+    sub_wide(cross, v0);
+    sub_wide(cross, v1);
     mont_reduce(r->c1.l, cross);
-    /* a0 b0 - a1 b1 > -p^2: adding p 2^384 makes it a positive number below that. */
-    uint64_t mask = 0 - (uint64_t)sub_wide(v0, v1);
-    unsigned char carry = 0;
-    ZK_UNROLL for (int i = 0; i < 6; i++) carry = zk_adc(carry, v0[6 + i], p[i] & mask, &v0[6 + i]);
-    (void)carry;
+    sub_wide_mod(v0, v1);
     mont_reduce(r->c0.l, v0);
 }
 

@@ -14,13 +14,21 @@
 #define ZK_FP_LOCAL_MODULUS(p) const uint64_t p[6] = {ZK_FP_P0, ZK_FP_P1, ZK_FP_P2, ZK_FP_P3, ZK_FP_P4, ZK_FP_P5}
 
 static inline void zk_fp_add(zk_fp *r, const zk_fp *a, const zk_fp *b) {
+#if ZK_LIMB_X86
+    zk_limbs6_add_mod_x86(r->l, a->l, b->l, zk_fp_modulus);
+#else
     ZK_FP_LOCAL_MODULUS(p);
     zk_limbs_add_mod(r->l, a->l, b->l, p, 6);
+#endif
 }
 
 static inline void zk_fp_sub(zk_fp *r, const zk_fp *a, const zk_fp *b) {
+#if ZK_LIMB_X86
+    zk_limbs6_sub_mod_x86(r->l, a->l, b->l, zk_fp_modulus);
+#else
     ZK_FP_LOCAL_MODULUS(p);
     zk_limbs_sub_mod(r->l, a->l, b->l, p, 6);
+#endif
 }
 
 static inline void zk_fp_neg(zk_fp *r, const zk_fp *a) {

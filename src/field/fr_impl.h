@@ -12,13 +12,21 @@
 #define ZK_FR_LOCAL_MODULUS(p) const uint64_t p[4] = {ZK_FR_P0, ZK_FR_P1, ZK_FR_P2, ZK_FR_P3}
 
 static inline void zk_fr_add(zk_fr *r, const zk_fr *a, const zk_fr *b) {
+#if ZK_LIMB_X86
+    zk_limbs4_add_mod_x86(r->l, a->l, b->l, zk_fr_modulus);
+#else
     ZK_FR_LOCAL_MODULUS(p);
     zk_limbs_add_mod(r->l, a->l, b->l, p, 4);
+#endif
 }
 
 static inline void zk_fr_sub(zk_fr *r, const zk_fr *a, const zk_fr *b) {
+#if ZK_LIMB_X86
+    zk_limbs4_sub_mod_x86(r->l, a->l, b->l, zk_fr_modulus);
+#else
     ZK_FR_LOCAL_MODULUS(p);
     zk_limbs_sub_mod(r->l, a->l, b->l, p, 4);
+#endif
 }
 
 static inline void zk_fr_neg(zk_fr *r, const zk_fr *a) {

@@ -8,6 +8,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "field/limb_x86.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
