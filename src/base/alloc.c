@@ -1,5 +1,6 @@
 #include "base/alloc.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ bool zk_alloc_should_fail(void) {
     if (atomic_fetch_sub(&countdown, 1) != 1) return false;
     atomic_store(&armed, false);
     atomic_store(&failed, true);
+    errno = ENOMEM; /* as the allocator would */
     return true;
 }
 

@@ -1,5 +1,7 @@
 #include "groth16/setup.h"
 
+#include <unistd.h>
+
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/mem.h"
@@ -288,9 +290,14 @@ static cuzk_status make_keys(zk_setup_result *result, setup_job *job, zk_vk *vk,
 
     span = zk_span_open_kernel(o->trace, "flush");
     result->params_bytes = job->writer.offset;
-    job->writing = false;
-    ZK_TRY(zk_key_writer_finish(&job->writer, result->params_sha256, err));
+    /* the small file first: when the large one has its name, both are there */
     if (o->vk_path) ZK_TRY(zk_vk_write(vk, o->vk_path, err));
+    job->writing = false;
+    cuzk_status status = zk_key_writer_finish(&job->writer, result->params_sha256, err);
+    if (status != CUZK_OK) {
+        if (o->vk_path) unlink(o->vk_path);
+        return status;
+    }
     zk_span_close(o->trace, span);
     return CUZK_OK;
 }
