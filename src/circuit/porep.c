@@ -3,49 +3,33 @@
 #include <string.h>
 
 #include "circuit/num.h"
+#include "circuit/opening.h"
 #include "circuit/sha256.h"
 
 #define LABEL_PARENTS 37 /* parents in the hash of a label, repeated */
 
-#define KIB UINT64_C(1024)
-#define MIB (KIB * KIB)
-#define GIB (KIB * MIB)
-
 cuzk_status zk_porep_shape_get(zk_porep_shape *shape, uint64_t sector_bytes, cuzk_err *err) {
-    static const struct {
-        uint64_t bytes;
-        uint8_t sub, top;
-    } sizes[] = {
-        {2 * KIB, 0, 0},  {4 * KIB, 2, 0},   {16 * KIB, 8, 0}, {32 * KIB, 8, 2}, {8 * MIB, 0, 0},
-        {16 * MIB, 2, 0}, {512 * MIB, 0, 0}, {1 * GIB, 2, 0},  {32 * GIB, 8, 0}, {64 * GIB, 8, 2},
-    };
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        if (sizes[i].bytes != sector_bytes) continue;
-        bool large = sector_bytes >= 32 * GIB;
-        zk_porep_shape s = {.sector_bytes = sector_bytes,
-                            .n_leaves = sector_bytes / 32,
-                            .n_layers = large ? 11 : 2,
-                            .n_challenges = large ? 18 : 2,
-                            .sub_arity = sizes[i].sub,
-                            .top_arity = sizes[i].top};
-        uint64_t base_leaves = s.n_leaves / (s.sub_arity ? s.sub_arity : 1) / (s.top_arity ? s.top_arity : 1);
-        for (uint64_t n = base_leaves; n > 1; n /= 8) s.n_base_nodes++;
-        s.n_path_nodes = s.n_base_nodes + (s.sub_arity > 0) + (s.top_arity > 0);
-        s.n_path_hashes =
-            7 * s.n_base_nodes + (s.sub_arity ? s.sub_arity - 1 : 0) + (s.top_arity ? s.top_arity - 1 : 0);
-        for (uint64_t n = s.n_leaves; n > 1; n /= 2) s.n_comm_d_nodes++;
-        *shape = s;
-        return CUZK_OK;
-    }
-    return ZK_FAIL(err, CUZK_UNSUPPORTED,
-                   "sector size %llu: there is a PoRep circuit for 2, 4, 16, 32 KiB, 8, 16, 512 MiB, 1, 32 and 64 GiB",
-                   (unsigned long long)sector_bytes);
+    zk_opening_shape tree;
+    ZK_TRY(zk_opening_shape_get(&tree, sector_bytes, err));
+    bool large = sector_bytes >= UINT64_C(1) << 35;
+    zk_porep_shape s = {.sector_bytes = sector_bytes,
+                        .n_leaves = sector_bytes / 32,
+                        .n_layers = large ? 11 : 2,
+                        .n_challenges = large ? 18 : 2,
+                        .sub_arity = tree.sub_arity,
+                        .top_arity = tree.top_arity,
+                        .n_base_nodes = tree.n_base,
+                        .n_path_nodes = tree.n_nodes,
+                        .n_path_hashes = tree.n_siblings};
+    for (uint64_t n = s.n_leaves; n > 1; n /= 2) s.n_comm_d_nodes++;
+    *shape = s;
+    return CUZK_OK;
 }
 
 typedef struct walk {
     zk_synth s;
     zk_porep_shape shape;
-    bool collect; /* hints; else build, without values */
+    zk_opening_shape tree; /* C and R */
     zk_cell comm_d, comm_c, comm_r_last;
     zk_cell replica_id[256];
 } walk;
@@ -63,27 +47,25 @@ static zk_cell sha256_node(zk_synth *s, const zk_cell children[2]) {
     return zk_synth_pack(s, digest, ZK_NUM_PACK_BITS);
 }
 
-/* Opens `leaf` under `root`; the leaf's index becomes a public input. path is NULL while building. */
-static void inclusion(walk *w, bool tree_d, const zk_porep_path *path, zk_cell root, zk_cell leaf) {
+/* Opens `leaf` under comm_d in the binary tree D; the leaf's index becomes a public input. path is NULL while building.
+ */
+static void data_inclusion(walk *w, const zk_porep_path *path, zk_cell leaf) {
     zk_synth *s = &w->s;
-    const zk_porep_shape *shape = &w->shape;
-    zk_cell bits[ZK_POREP_MAX_PATH * 3], children[8], cur = leaf;
-    size_t n_bits = 0, n_siblings = 0;
-    uint32_t n_nodes = tree_d ? shape->n_comm_d_nodes : shape->n_path_nodes;
+    zk_cell bits[ZK_POREP_MAX_PATH], children[2], cur = leaf;
+    uint32_t n_nodes = w->shape.n_comm_d_nodes;
     for (uint32_t i = 0; i < n_nodes; i++) {
-        uint32_t arity = tree_d                     ? 2
-                         : i < shape->n_base_nodes  ? 8
-                         : i == shape->n_base_nodes ? shape->sub_arity
-                                                    : shape->top_arity;
         zk_synth_hint_u64(s, path ? path->index[i] : 0);
-        zk_synth_hints(s, path ? path->siblings + n_siblings : NULL, arity - 1);
-        n_siblings += arity - 1;
-        zk_synth_merkle_node(s, bits + n_bits, children, arity, cur);
-        n_bits += arity == 8 ? 3 : 1;
-        cur = tree_d ? sha256_node(s, children) : zk_synth_poseidon(s, children, arity);
+        zk_synth_hints(s, path ? path->siblings + i : NULL, 1);
+        zk_synth_merkle_node(s, bits + i, children, 2, cur);
+        cur = sha256_node(s, children);
     }
-    zk_synth_pack_input(s, bits, n_bits);
-    zk_synth_equal(s, cur, root);
+    zk_synth_pack_input(s, bits, n_nodes);
+    zk_synth_equal(s, cur, w->comm_d);
+}
+
+/* The same in tree C or R. */
+static void inclusion(walk *w, const zk_porep_path *path, zk_cell root, zk_cell leaf) {
+    zk_synth_opening(&w->s, &w->tree, path ? path->index : NULL, path ? path->siblings : NULL, root, leaf);
 }
 
 /* Label of the challenged node in one layer from its parents' labels. */
@@ -127,20 +109,20 @@ static void challenge(walk *w, const zk_porep_challenge *v) {
     zk_cell labels[ZK_POREP_MAX_LAYERS] = {0};
     zk_synth_hint(s, v ? v->data_leaf : NULL);
     zk_synth_alloc(s, &data, 1);
-    inclusion(w, true, v ? &v->data_path : NULL, w->comm_d, data);
+    data_inclusion(w, v ? &v->data_path : NULL, data);
     for (int i = 0; i < ZK_POREP_PARENTS; i++) {
         zk_synth_hints(s, v ? v->parents[i].labels : NULL, n_layers);
         zk_synth_alloc(s, columns[i], n_layers);
         zk_cell hash = zk_synth_poseidon(s, columns[i], n_layers);
-        inclusion(w, false, v ? &v->parents[i].path : NULL, w->comm_c, hash);
+        inclusion(w, v ? &v->parents[i].path : NULL, w->comm_c, hash);
     }
     zk_synth_hint_u64(s, v ? v->challenge : 0);
     zk_synth_u64_input(s, index);
     label_layers(w, labels, index, columns);
     zk_cell encoded = zk_synth_add(s, labels[n_layers - 1], data);
-    inclusion(w, false, v ? &v->replica_path : NULL, w->comm_r_last, encoded);
+    inclusion(w, v ? &v->replica_path : NULL, w->comm_r_last, encoded);
     zk_cell hash = zk_synth_poseidon(s, labels, n_layers);
-    inclusion(w, false, v ? &v->column_path : NULL, w->comm_c, hash);
+    inclusion(w, v ? &v->column_path : NULL, w->comm_c, hash);
 }
 
 static void partition(walk *w, const zk_porep_partition *v) {
@@ -167,6 +149,7 @@ cuzk_status zk_porep_program(zk_program **program, uint64_t sector_bytes, cuzk_e
     walk w = {.s = {0}};
     cuzk_status status = CUZK_OK;
     ZK_GOTO(zk_porep_shape_get(&w.shape, sector_bytes, err));
+    ZK_GOTO(zk_opening_shape_get(&w.tree, sector_bytes, err));
     ZK_GOTO(zk_builder_create(&w.s.builder, "porep", err));
     partition(&w, NULL);
     if (w.s.status != CUZK_OK) ZK_GOTO(ZK_FAIL(err, w.s.status, "%s", w.s.err.message));
@@ -180,6 +163,7 @@ cuzk_status zk_porep_hints(uint8_t (*hints)[32], size_t n_hints, uint64_t sector
                            const zk_porep_partition *values, cuzk_err *err) {
     walk w = {.s = {.hints = hints, .max_hints = n_hints}};
     ZK_TRY(zk_porep_shape_get(&w.shape, sector_bytes, err));
+    ZK_TRY(zk_opening_shape_get(&w.tree, sector_bytes, err));
     partition(&w, values);
     if (w.s.status != CUZK_OK) return ZK_FAIL(err, w.s.status, "%s", w.s.err.message);
     if (w.s.n_hints != n_hints)

@@ -2,6 +2,8 @@
 
 static const zk_kind_ops *const kinds[ZK_N_KINDS] = {
     [ZK_KIND_POREP] = &zk_kind_porep,
+    [ZK_KIND_WINDOW] = &zk_kind_window,
+    [ZK_KIND_WINNING] = &zk_kind_winning,
 };
 
 cuzk_status zk_kind_get(const zk_kind_ops **ops, zk_proof_kind kind, cuzk_err *err) {
