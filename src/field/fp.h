@@ -27,7 +27,7 @@ typedef struct zk_fp2 {
 
 extern const zk_fp zk_fp_zero, zk_fp_one;
 extern const zk_fp zk_fp_r2;
-extern const uint64_t zk_fp_modulus[6];
+__attribute__((visibility("hidden"))) extern const uint64_t zk_fp_modulus[6];
 extern const zk_fp2 zk_fp2_zero, zk_fp2_one;
 
 static inline void zk_fp_add(zk_fp *r, const zk_fp *a, const zk_fp *b);

@@ -124,7 +124,8 @@ ZK_INLINE void mont_reduce(uint64_t *r, const uint64_t *t) {
 /* r = a^2 / 2^384 mod p. 15 products above the diagonal, six squares, the reduction. Thirteen registers are all that a
  * build without optimisation leaves, so r waits in scratch[0]. */
 ZK_INLINE void mont_sqr(uint64_t *r, const uint64_t *a) {
-    uint64_t scratch[12] = {(uint64_t)(uintptr_t)r}, *t = scratch;
+    uint64_t scratch[12], *t = scratch;
+    scratch[0] = (uint64_t)(uintptr_t)r;
     __asm__ volatile(
         /* limbs 1..6: a0 * (a1..a5); limbs 3..10 are R3..R7, R0..R2 */
         "movq " A(0) ", %%rdx;"

@@ -24,8 +24,8 @@ typedef struct zk_fr {
 #define ZK_FR_TWO_ADICITY 32
 
 extern const zk_fr zk_fr_zero, zk_fr_one;
-extern const zk_fr zk_fr_r2;                 /* R^2: turns plain limbs into Montgomery form by one multiplication */
-extern const uint64_t zk_fr_modulus[4];      /* plain limbs */
+extern const zk_fr zk_fr_r2; /* R^2: turns plain limbs into Montgomery form by one multiplication */
+__attribute__((visibility("hidden"))) extern const uint64_t zk_fr_modulus[4]; /* plain limbs */
 extern const zk_fr zk_fr_generator;          /* 7, generates the multiplicative group; also the coset shift */
 extern const zk_fr zk_fr_root_of_unity_2_32; /* 7^((r-1)/2^32) */
 

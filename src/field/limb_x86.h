@@ -22,38 +22,36 @@
 static inline __attribute__((always_inline)) void zk_limbs4_add_mod_x86(uint64_t *r, const uint64_t *a,
                                                                         const uint64_t *b, const uint64_t *p) {
     uint64_t t0 = a[0], t1 = a[1], t2 = a[2], t3 = a[3], u0, u1, u2, u3;
-    __asm__("addq %[b0], %[t0]; adcq %[b1], %[t1]; adcq %[b2], %[t2]; adcq %[b3], %[t3];"
+    __asm__("addq (%[b]), %[t0]; adcq 8(%[b]), %[t1]; adcq 16(%[b]), %[t2]; adcq 24(%[b]), %[t3];"
             "movq %[t0], %[u0]; movq %[t1], %[u1]; movq %[t2], %[u2]; movq %[t3], %[u3];"
             "subq %[p0], %[t0]; sbbq %[p1], %[t1]; sbbq %[p2], %[t2]; sbbq %[p3], %[t3];"
             "cmovcq %[u0], %[t0]; cmovcq %[u1], %[t1]; cmovcq %[u2], %[t2]; cmovcq %[u3], %[t3];"
             : [t0] "+r"(t0), [t1] "+r"(t1), [t2] "+r"(t2), [t3] "+r"(t3),
               [u0] "=&r"(u0), [u1] "=&r"(u1), [u2] "=&r"(u2), [u3] "=&r"(u3)
-            : [b0] "m"(b[0]), [b1] "m"(b[1]), [b2] "m"(b[2]), [b3] "m"(b[3]),
-              [p0] "m"(p[0]), [p1] "m"(p[1]), [p2] "m"(p[2]), [p3] "m"(p[3])
-            : "cc");
+            : [b] "r"(b), [p0] "m"(p[0]), [p1] "m"(p[1]), [p2] "m"(p[2]), [p3] "m"(p[3])
+            : "cc", "memory");
     r[0] = t0, r[1] = t1, r[2] = t2, r[3] = t3;
 }
 
 static inline __attribute__((always_inline)) void zk_limbs4_sub_mod_x86(uint64_t *r, const uint64_t *a,
                                                                         const uint64_t *b, const uint64_t *p) {
     uint64_t t0 = a[0], t1 = a[1], t2 = a[2], t3 = a[3], u0, u1, u2, u3;
-    __asm__("subq %[b0], %[t0]; sbbq %[b1], %[t1]; sbbq %[b2], %[t2]; sbbq %[b3], %[t3];"
+    __asm__("subq (%[b]), %[t0]; sbbq 8(%[b]), %[t1]; sbbq 16(%[b]), %[t2]; sbbq 24(%[b]), %[t3];"
             "movl $0, %k[u0]; movl $0, %k[u1]; movl $0, %k[u2]; movl $0, %k[u3];"
             "cmovcq %[p0], %[u0]; cmovcq %[p1], %[u1]; cmovcq %[p2], %[u2]; cmovcq %[p3], %[u3];"
             "addq %[u0], %[t0]; adcq %[u1], %[t1]; adcq %[u2], %[t2]; adcq %[u3], %[t3];"
             : [t0] "+r"(t0), [t1] "+r"(t1), [t2] "+r"(t2), [t3] "+r"(t3),
               [u0] "=&r"(u0), [u1] "=&r"(u1), [u2] "=&r"(u2), [u3] "=&r"(u3)
-            : [b0] "m"(b[0]), [b1] "m"(b[1]), [b2] "m"(b[2]), [b3] "m"(b[3]),
-              [p0] "m"(p[0]), [p1] "m"(p[1]), [p2] "m"(p[2]), [p3] "m"(p[3])
-            : "cc");
+            : [b] "r"(b), [p0] "m"(p[0]), [p1] "m"(p[1]), [p2] "m"(p[2]), [p3] "m"(p[3])
+            : "cc", "memory");
     r[0] = t0, r[1] = t1, r[2] = t2, r[3] = t3;
 }
 
 static inline __attribute__((always_inline)) void zk_limbs6_add_mod_x86(uint64_t *r, const uint64_t *a,
                                                                         const uint64_t *b, const uint64_t *p) {
     uint64_t t0 = a[0], t1 = a[1], t2 = a[2], t3 = a[3], t4 = a[4], t5 = a[5], u0, u1, u2, u3, u4, u5;
-    __asm__("addq %[b0], %[t0]; adcq %[b1], %[t1]; adcq %[b2], %[t2];"
-            "adcq %[b3], %[t3]; adcq %[b4], %[t4]; adcq %[b5], %[t5];"
+    __asm__("addq (%[b]), %[t0]; adcq 8(%[b]), %[t1]; adcq 16(%[b]), %[t2];"
+            "adcq 24(%[b]), %[t3]; adcq 32(%[b]), %[t4]; adcq 40(%[b]), %[t5];"
             "movq %[t0], %[u0]; movq %[t1], %[u1]; movq %[t2], %[u2];"
             "movq %[t3], %[u3]; movq %[t4], %[u4]; movq %[t5], %[u5];"
             "subq %[p0], %[t0]; sbbq %[p1], %[t1]; sbbq %[p2], %[t2];"
@@ -62,17 +60,16 @@ static inline __attribute__((always_inline)) void zk_limbs6_add_mod_x86(uint64_t
             "cmovcq %[u3], %[t3]; cmovcq %[u4], %[t4]; cmovcq %[u5], %[t5];"
             : [t0] "+r"(t0), [t1] "+r"(t1), [t2] "+r"(t2), [t3] "+r"(t3), [t4] "+r"(t4), [t5] "+r"(t5),
               [u0] "=&r"(u0), [u1] "=&r"(u1), [u2] "=&r"(u2), [u3] "=&r"(u3), [u4] "=&r"(u4), [u5] "=&r"(u5)
-            : [b0] "m"(b[0]), [b1] "m"(b[1]), [b2] "m"(b[2]), [b3] "m"(b[3]), [b4] "m"(b[4]), [b5] "m"(b[5]),
-              [p0] "m"(p[0]), [p1] "m"(p[1]), [p2] "m"(p[2]), [p3] "m"(p[3]), [p4] "m"(p[4]), [p5] "m"(p[5])
-            : "cc");
+            : [b] "r"(b), [p0] "m"(p[0]), [p1] "m"(p[1]), [p2] "m"(p[2]), [p3] "m"(p[3]), [p4] "m"(p[4]), [p5] "m"(p[5])
+            : "cc", "memory");
     r[0] = t0, r[1] = t1, r[2] = t2, r[3] = t3, r[4] = t4, r[5] = t5;
 }
 
 static inline __attribute__((always_inline)) void zk_limbs6_sub_mod_x86(uint64_t *r, const uint64_t *a,
                                                                         const uint64_t *b, const uint64_t *p) {
     uint64_t t0 = a[0], t1 = a[1], t2 = a[2], t3 = a[3], t4 = a[4], t5 = a[5], u0, u1, u2, u3, u4, u5;
-    __asm__("subq %[b0], %[t0]; sbbq %[b1], %[t1]; sbbq %[b2], %[t2];"
-            "sbbq %[b3], %[t3]; sbbq %[b4], %[t4]; sbbq %[b5], %[t5];"
+    __asm__("subq (%[b]), %[t0]; sbbq 8(%[b]), %[t1]; sbbq 16(%[b]), %[t2];"
+            "sbbq 24(%[b]), %[t3]; sbbq 32(%[b]), %[t4]; sbbq 40(%[b]), %[t5];"
             "movl $0, %k[u0]; movl $0, %k[u1]; movl $0, %k[u2]; movl $0, %k[u3]; movl $0, %k[u4]; movl $0, %k[u5];"
             "cmovcq %[p0], %[u0]; cmovcq %[p1], %[u1]; cmovcq %[p2], %[u2];"
             "cmovcq %[p3], %[u3]; cmovcq %[p4], %[u4]; cmovcq %[p5], %[u5];"
@@ -80,9 +77,8 @@ static inline __attribute__((always_inline)) void zk_limbs6_sub_mod_x86(uint64_t
             "adcq %[u3], %[t3]; adcq %[u4], %[t4]; adcq %[u5], %[t5];"
             : [t0] "+r"(t0), [t1] "+r"(t1), [t2] "+r"(t2), [t3] "+r"(t3), [t4] "+r"(t4), [t5] "+r"(t5),
               [u0] "=&r"(u0), [u1] "=&r"(u1), [u2] "=&r"(u2), [u3] "=&r"(u3), [u4] "=&r"(u4), [u5] "=&r"(u5)
-            : [b0] "m"(b[0]), [b1] "m"(b[1]), [b2] "m"(b[2]), [b3] "m"(b[3]), [b4] "m"(b[4]), [b5] "m"(b[5]),
-              [p0] "m"(p[0]), [p1] "m"(p[1]), [p2] "m"(p[2]), [p3] "m"(p[3]), [p4] "m"(p[4]), [p5] "m"(p[5])
-            : "cc");
+            : [b] "r"(b), [p0] "m"(p[0]), [p1] "m"(p[1]), [p2] "m"(p[2]), [p3] "m"(p[3]), [p4] "m"(p[4]), [p5] "m"(p[5])
+            : "cc", "memory");
     r[0] = t0, r[1] = t1, r[2] = t2, r[3] = t3, r[4] = t4, r[5] = t5;
 }
 /* clang-format on */
