@@ -45,17 +45,15 @@ static inline void check_checkpoints(const char *what, const zk_checkpoints *fou
     }
 }
 
-/* The program of a sector size against vectors/circuits. */
-static inline void check_porep_structure(uint64_t sector_bytes) {
+/* The program of a kind and sector size against vectors/circuits. */
+static inline void check_structure(const char *kind, uint64_t sector_bytes, const zk_program *p) {
     char name[64];
     cuzk_err err = {0};
-    zk_program *p = NULL;
     zk_structure_digest digest;
     zk_pool *pool = NULL;
-    snprintf(name, sizeof name, "circuits/porep-%" PRIu64 ".json", sector_bytes);
+    snprintf(name, sizeof name, "circuits/%s-%" PRIu64 ".json", kind, sector_bytes);
     zk_json_doc *doc = load_json(name);
     const zk_json_value *v = zk_json_root(doc), *density = zk_json_member_of(v, "density");
-    ZK_CHECK_OK(zk_porep_program(&p, sector_bytes, &err), err);
     ZK_CHECK(p->n_inputs == get_u64(v, "inputs"));
     ZK_CHECK(p->n_aux == get_u64(v, "aux"));
     ZK_CHECK(p->n_rows == get_u64(v, "constraints"));
@@ -77,10 +75,18 @@ static inline void check_porep_structure(uint64_t sector_bytes) {
     ZK_CHECK(digest.stats.a_aux == get_u64(density, "a_aux"));
     ZK_CHECK(digest.stats.b_aux == get_u64(density, "b_aux"));
     ZK_CHECK(digest.stats.b_input == get_u64(density, "b_input"));
+    ZK_CHECK(digest.stats.n_zero_terms == get_u64(v, "zero_coefficients_dropped"));
     zk_structure_digest_free(&digest);
     zk_pool_destroy(pool);
-    zk_program_destroy(p);
     zk_json_doc_destroy(doc);
+}
+
+static inline void check_porep_structure(uint64_t sector_bytes) {
+    cuzk_err err = {0};
+    zk_program *p = NULL;
+    ZK_CHECK_OK(zk_porep_program(&p, sector_bytes, &err), err);
+    check_structure("porep", sector_bytes, p);
+    zk_program_destroy(p);
 }
 
 #endif
