@@ -2,7 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "base/mem.h"
 #include "field/fp52x8.h"
+#include "msm/ifma/digits.h"
 #include "msm/ifma/ifma.h"
 
 #define FE zk_fp
@@ -14,8 +17,8 @@
 #define MASKED_SUM zk_masked_sum_g1_ifma
 #define FIXED_MUL zk_fixed_base_g1_mul_ifma
 
-/* 2,048 additions share an inversion; the vectors of a batch are 660 KB. */
-#define BATCH_VECS 256
+/* 1,024 additions share an inversion; sums, batch and the rows of this batch and the next are 512 KB of a 1 MiB L2. */
+#define BATCH_VECS 128
 
 /* ---- Coordinates: one element of Fp ---- */
 
@@ -26,10 +29,12 @@
 static const uint64_t one_limbs[8] = {0x6480ea8e9b9af, 0x65766c8fe444f, 0x8b540fea96f7d, 0x3b2ee82efd422,
                                       0xa6723e5f0ade5, 0xff6eb6fdd4230, 0xe06ef23c24a25, 0x0000000014c8e};
 
-ZK_INLINE void vec_set_one(VEC *r) {
-    ZK_UNROLL for (int i = 0; i < 8; i++) r->l[i] = zk_v8_set1(one_limbs[i]);
-}
+ZK_INLINE void vec_set_one(VEC *r) { ZK_UNROLL for (int i = 0; i < 8; i++) r->l[i] = zk_v8_set1(one_limbs[i]); }
 ZK_INLINE void vec_mul(VEC *r, const VEC *a, const VEC *b) { zk_fp52x8_mul(r, a, b); }
+/* To be multiplied with only; so may the operands be. */
+static __attribute__((noinline)) void vec_mul_factor(VEC *r, const VEC *a, const VEC *b) {
+    zk_fp52x8_mul_factor(r, a, b);
+}
 ZK_INLINE void vec_blend(VEC *r, const VEC *a, const VEC *b, __mmask8 lanes) { zk_fp52x8_blend(r, a, b, lanes); }
 /* Tight below 8p -> reduced. */
 ZK_INLINE void vec_reduce_small(VEC *r, const VEC *a) { zk_fp52x8_reduce(r, a); }
@@ -45,15 +50,15 @@ ZK_INLINE void vec_difference(VEC *d, const VEC *x2, const VEC *x1) {
     zk_fp52x8_sub_loose(&t, x2, x1, 2);
     zk_fp52x8_carry(d, &t);
 }
-/* y2 - y1 + 2p, or -y2 - y1 + 4p in the lanes given; tight, below 4p. */
+/* y2 - y1 + 2p, or -y2 - y1 + 4p in the lanes given; a factor, below 4p. */
 ZK_INLINE void vec_slope_numerator(VEC *r, const VEC *y2, __mmask8 negate, const VEC *y1) {
     VEC t;
     zk_fp52x8_neg_if_loose(&t, y2, negate, 2);
     zk_fp52x8_sub_loose(&t, &t, y1, 2);
-    zk_fp52x8_carry(r, &t);
+    zk_fp52x8_carry_factor(r, &t);
 }
 /* lambda^2 - d - 2 x1 (+ 6p >= 3.3p + 2.02p + p/100), reduced. */
-ZK_INLINE void vec_x3(VEC *r, const VEC *lambda, const VEC *d, const VEC *x1) {
+static __attribute__((noinline)) void vec_x3(VEC *r, const VEC *lambda, const VEC *d, const VEC *x1) {
     VEC t;
     zk_fp52x8_sqr_loose(&t, lambda);
     zk_fp52x8_sub_loose(&t, &t, d, 6);
@@ -61,19 +66,15 @@ ZK_INLINE void vec_x3(VEC *r, const VEC *lambda, const VEC *d, const VEC *x1) {
     zk_fp52x8_reduce(r, &t);
 }
 /* lambda (x1 - x3) - y1, reduced. */
-ZK_INLINE void vec_y3(VEC *r, const VEC *lambda, const VEC *x1, const VEC *x3, const VEC *y1) {
+static __attribute__((noinline)) void vec_y3(VEC *r, const VEC *lambda, const VEC *x1, const VEC *x3, const VEC *y1) {
     VEC t;
     zk_fp52x8_sub_loose(&t, x1, x3, 2);
-    zk_fp52x8_carry(&t, &t);
+    zk_fp52x8_carry_factor(&t, &t);
     zk_fp52x8_mul_loose(&t, &t, lambda);
     zk_fp52x8_sub_loose(&t, &t, y1, 2);
     zk_fp52x8_reduce(r, &t);
 }
-ZK_INLINE void vec_load_rows(VEC *r, const uint64_t *const row[8]) {
-    __m512i t[8];
-    ZK_UNROLL for (int i = 0; i < 8; i++) t[i] = _mm512_load_si512(row[i]);
-    zk_v8_transpose(r->l, t);
-}
+ZK_INLINE void vec_load_rows(VEC *r, const uint64_t *const row[8]) { zk_v8_load_transposed(r->l, row); }
 ZK_INLINE void vec_store_rows(uint64_t *const row[8], const VEC *a) {
     __m512i t[8];
     zk_v8_transpose(t, a->l);
@@ -142,8 +143,7 @@ static void prepare(uint64_t *rows, const AFFINE points[8]) {
         for (int c = 0; c < 3; c++) out[c][k] = rows + (3 * k + c) * ROW_WORDS;
     }
     VEC v, beta;
-    zk_fp52x8_set_lane(&beta, 0, &beta_element);
-    ZK_UNROLL for (int i = 0; i < 8; i++) beta.l[i] = _mm512_broadcastq_epi64(_mm512_castsi512_si128(beta.l[i]));
+    zk_fp52x8_broadcast(&beta, &beta_element);
     vec_load_elements(&v, x, false);
     vec_store_rows(out[0], &v);
     vec_mul(&v, &v, &beta);
@@ -153,3 +153,4 @@ static void prepare(uint64_t *rows, const AFFINE points[8]) {
 }
 
 #include "msm/ifma/pippenger.inc"
+#include "msm/ifma/sums.inc"

@@ -1,0 +1,311 @@
+/* The sources of this folder for G2. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/mem.h"
+#include "field/fp52x8.h"
+#include "msm/ifma/digits.h"
+#include "msm/ifma/ifma.h"
+
+#define FE zk_fp2
+#define FE_(name) zk_fp2_##name
+#define AFFINE zk_g2_affine
+#define POINT zk_g2
+#define GROUP(name) zk_g2_##name
+#define MSM(name) zk_msm_g2_##name
+#define MASKED_SUM zk_masked_sum_g2_ifma
+#define FIXED_MUL zk_fixed_base_g2_mul_ifma
+
+/* 512 additions share an inversion; sums, batch and the rows of this batch and the next are 512 KB of a 1 MiB L2. */
+#define BATCH_VECS 64
+
+/* ---- Coordinates: c0 + c1 u ---- */
+
+typedef struct vec {
+    zk_fp52x8 c0, c1;
+} vec;
+#define VEC vec
+#define VEC_FPS 2
+
+/* Factors and tight values are the same here, as products need the sum of both parts. */
+#define vec_mul_factor vec_mul
+
+static const uint64_t one_limbs[8] = {0x6480ea8e9b9af, 0x65766c8fe444f, 0x8b540fea96f7d, 0x3b2ee82efd422,
+                                      0xa6723e5f0ade5, 0xff6eb6fdd4230, 0xe06ef23c24a25, 0x0000000014c8e};
+
+ZK_INLINE void vec_set_one(VEC *r) {
+    ZK_UNROLL for (int i = 0; i < 8; i++) {
+        r->c0.l[i] = zk_v8_set1(one_limbs[i]);
+        r->c1.l[i] = _mm512_setzero_si512();
+    }
+}
+
+static __attribute__((noinline)) void wide_product(__m512i t[16], const zk_fp52x8 *a, const zk_fp52x8 *b) {
+    __m512i w[16];
+    zk_fp52x8_product(w, a, b);
+    for (int i = 0; i < 16; i++) t[i] = w[i];
+}
+
+/* Karatsuba's three products and two reductions, 642 vpmadd52; loose. c1 = a0 b1 + a1 b0 below 1.26p, c0 = a0 b0 - a1
+ * b1
+ * + p below 2.26p, for operands of magnitudes up to 2^15. */
+static __attribute__((noinline)) void vec_mul_loose(VEC *r, const VEC *a, const VEC *b) {
+    zk_fp52x8 sa, sb;
+    __m512i t0[16], t1[16], t[16];
+    zk_fp52x8_add_loose(&sa, &a->c0, &a->c1);
+    zk_fp52x8_carry_factor(&sa, &sa);
+    zk_fp52x8_add_loose(&sb, &b->c0, &b->c1);
+    zk_fp52x8_carry_factor(&sb, &sb);
+    wide_product(t0, &a->c0, &b->c0);
+    wide_product(t1, &a->c1, &b->c1);
+    zk_fp52x8_product(t, &sa, &sb);
+    ZK_UNROLL for (int i = 0; i < 8; i++) {
+        t[i] = _mm512_sub_epi64(t[i], _mm512_add_epi64(t0[i], t1[i]));
+        t[i + 8] = _mm512_sub_epi64(t[i + 8], _mm512_add_epi64(t0[i + 8], t1[i + 8]));
+    }
+    zk_fp52x8_montgomery(&r->c1, t);
+    ZK_UNROLL for (int i = 0; i < 8; i++) {
+        t[i] = _mm512_sub_epi64(t0[i], t1[i]);
+        t[i + 8] = _mm512_add_epi64(_mm512_sub_epi64(t0[i + 8], t1[i + 8]), zk_v8_set1(zk_fp52_multiples[i][1]));
+    }
+    zk_fp52x8_montgomery(&r->c0, t);
+}
+static void vec_carry(VEC *r, const VEC *a) {
+    zk_fp52x8_carry(&r->c0, &a->c0);
+    zk_fp52x8_carry(&r->c1, &a->c1);
+}
+static void vec_mul(VEC *r, const VEC *a, const VEC *b) {
+    VEC t;
+    vec_mul_loose(&t, a, b);
+    vec_carry(r, &t);
+}
+static __attribute__((noinline)) void fp_mul_loose(zk_fp52x8 *r, const zk_fp52x8 *a, const zk_fp52x8 *b) {
+    zk_fp52x8_mul_loose(r, a, b);
+}
+ZK_INLINE void vec_blend(VEC *r, const VEC *a, const VEC *b, __mmask8 lanes) {
+    zk_fp52x8_blend(&r->c0, &a->c0, &b->c0, lanes);
+    zk_fp52x8_blend(&r->c1, &a->c1, &b->c1, lanes);
+}
+/* Tight below 8p -> reduced. */
+ZK_INLINE void vec_reduce_small(VEC *r, const VEC *a) {
+    zk_fp52x8_reduce(&r->c0, &a->c0);
+    zk_fp52x8_reduce(&r->c1, &a->c1);
+}
+ZK_INLINE void vec_sub_loose(VEC *r, const VEC *a, const VEC *b, const int m) {
+    zk_fp52x8_sub_loose(&r->c0, &a->c0, &b->c0, m);
+    zk_fp52x8_sub_loose(&r->c1, &a->c1, &b->c1, m);
+}
+/* 2p - a, tight. */
+ZK_INLINE void vec_neg(VEC *r, const VEC *a) {
+    VEC t;
+    zk_fp52x8_neg_if_loose(&t.c0, &a->c0, 0xff, 2);
+    zk_fp52x8_neg_if_loose(&t.c1, &a->c1, 0xff, 2);
+    vec_carry(r, &t);
+}
+/* d = x2 - x1 + 2p < 3.3p, tight. */
+static void vec_difference(VEC *d, const VEC *x2, const VEC *x1) {
+    VEC t;
+    vec_sub_loose(&t, x2, x1, 2);
+    vec_carry(d, &t);
+}
+/* y2 - y1 + 2p, or -y2 - y1 + 4p in the lanes given; tight, below 4p. */
+static void vec_slope_numerator(VEC *r, const VEC *y2, __mmask8 negate, const VEC *y1) {
+    VEC t;
+    zk_fp52x8_neg_if_loose(&t.c0, &y2->c0, negate, 2);
+    zk_fp52x8_neg_if_loose(&t.c1, &y2->c1, negate, 2);
+    vec_sub_loose(&t, &t, y1, 2);
+    vec_carry(r, &t);
+}
+/* lambda^2 - d - 2 x1 (+ 6p >= 3.3p + 2.02p + p/100), reduced; lambda below 2.3p. The square is
+ * (l0 + l1)(l0 - l1) + 2 l0 l1 u. */
+static void vec_x3(VEC *r, const VEC *lambda, const VEC *d, const VEC *x1) {
+    VEC t;
+    zk_fp52x8 sum, difference;
+    zk_fp52x8_add_loose(&sum, &lambda->c0, &lambda->c1);
+    zk_fp52x8_carry_factor(&sum, &sum);
+    zk_fp52x8_sub_loose(&difference, &lambda->c0, &lambda->c1, 3);
+    zk_fp52x8_carry_factor(&difference, &difference);
+    fp_mul_loose(&t.c0, &sum, &difference);
+    zk_fp52x8_add_loose(&sum, &lambda->c0, &lambda->c0);
+    zk_fp52x8_carry_factor(&sum, &sum);
+    fp_mul_loose(&t.c1, &sum, &lambda->c1);
+    vec_sub_loose(&t, &t, d, 6);
+    ZK_UNROLL for (int i = 0; i < 8; i++) {
+        t.c0.l[i] = _mm512_sub_epi64(t.c0.l[i], _mm512_slli_epi64(x1->c0.l[i], 1));
+        t.c1.l[i] = _mm512_sub_epi64(t.c1.l[i], _mm512_slli_epi64(x1->c1.l[i], 1));
+    }
+    vec_reduce_small(r, &t);
+}
+/* lambda (x1 - x3) - y1, reduced. */
+static void vec_y3(VEC *r, const VEC *lambda, const VEC *x1, const VEC *x3, const VEC *y1) {
+    VEC t;
+    vec_difference(&t, x1, x3);
+    vec_mul_loose(&t, &t, lambda);
+    vec_sub_loose(&t, &t, y1, 2);
+    vec_reduce_small(r, &t);
+}
+static void vec_load_rows(VEC *r, const uint64_t *const row[8]) {
+    const uint64_t *second[8];
+    ZK_UNROLL for (int k = 0; k < 8; k++) second[k] = row[k] + 8;
+    zk_v8_load_transposed(r->c0.l, row);
+    zk_v8_load_transposed(r->c1.l, second);
+}
+static void vec_store_rows(uint64_t *const row[8], const VEC *a) {
+    __m512i t[8], u[8];
+    zk_v8_transpose(t, a->c0.l);
+    zk_v8_transpose(u, a->c1.l);
+    ZK_UNROLL for (int k = 0; k < 8; k++) {
+        _mm512_store_si512(row[k], t[k]);
+        _mm512_store_si512(row[k] + 8, u[k]);
+    }
+}
+/* Elements inside points: c1 of y is the last of its point, so that the 64 bytes read begin before it. */
+static void vec_load_elements(VEC *r, const FE *const element[8], const bool y) {
+    __m512i t[8], w[8];
+    ZK_UNROLL for (int k = 0; k < 8; k++) t[k] = _mm512_loadu_si512(element[k]->c0.l);
+    zk_v8_transpose(w, t);
+    zk_fp52x8_from_words(&r->c0, w);
+    ZK_UNROLL for (int k = 0; k < 8; k++) t[k] = _mm512_loadu_si512(element[k]->c1.l - (y ? 2 : 0));
+    zk_v8_transpose(w, t);
+    zk_fp52x8_from_words(&r->c1, w + (y ? 2 : 0));
+}
+static void vec_to_elements(FE r[8], const VEC *a) {
+    const zk_fp52x8 *part[2] = {&a->c0, &a->c1};
+    for (int c = 0; c < 2; c++) {
+        __m512i w[6];
+        uint64_t word[6][8];
+        zk_fp52x8_to_words(w, part[c]);
+        for (int i = 0; i < 6; i++) _mm512_storeu_si512(word[i], w[i]);
+        for (int k = 0; k < 8; k++)
+            for (int i = 0; i < 6; i++) (c ? &r[k].c1 : &r[k].c0)->l[i] = word[i][k];
+    }
+}
+static void vec_from_elements(VEC *r, const FE a[8]) {
+    for (int c = 0; c < 2; c++) {
+        uint64_t word[6][8];
+        __m512i w[6];
+        for (int k = 0; k < 8; k++)
+            for (int i = 0; i < 6; i++) word[i][k] = (c ? &a[k].c1 : &a[k].c0)->l[i];
+        for (int i = 0; i < 6; i++) w[i] = _mm512_loadu_si512(word[i]);
+        zk_fp52x8_from_words(c ? &r->c1 : &r->c0, w);
+    }
+}
+static void vec_set_lane(VEC *r, int lane, const FE *a) {
+    zk_fp52x8_set_lane(&r->c0, lane, &a->c0);
+    zk_fp52x8_set_lane(&r->c1, lane, &a->c1);
+}
+/* Lanes where all limbs are zero. */
+ZK_INLINE __mmask8 vec_zero_limbs(const VEC *a) {
+    __m512i any = _mm512_or_si512(a->c0.l[0], a->c1.l[0]);
+    ZK_UNROLL for (int i = 1; i < 8; i++) any = _mm512_or_si512(any, _mm512_or_si512(a->c0.l[i], a->c1.l[i]));
+    return _mm512_testn_epi64_mask(any, any);
+}
+/* Lanes that may be 0 mod p, a tight below 4p: by the lowest limbs. */
+static __mmask8 vec_maybe_zero(const VEC *a) {
+    __mmask8 lanes[2] = {0, 0};
+    for (int k = 0; k < 4; k++) {
+        __m512i multiple = zk_v8_set1(zk_fp52_multiples[0][k]);
+        lanes[0] |= _mm512_cmpeq_epi64_mask(a->c0.l[0], multiple);
+        lanes[1] |= _mm512_cmpeq_epi64_mask(a->c1.l[0], multiple);
+    }
+    return lanes[0] & lanes[1];
+}
+
+#include "msm/ifma/batch.inc"
+
+/* ---- Images ----
+ *
+ * psi (curve/g2.c) multiplies by x = -z, z = 0xd201000000010000: [z^j]P = (-1)^j psi^j(P). In coordinates, with
+ * c_x = c u and the norm of c_y being 2^((p-1)/2) = -1:
+ *
+ *   psi(x, y) = (conj(x) c u, conj(y) c_y),  psi^2(x, y) = (c^2 x, -y),  psi^3(x, y) = (c^2 conj(x) c u, -conj(y) c_y)
+ *
+ * A row holds x, y, psi x, psi y, c^2 x, c^2 psi x; the signs are in the digits: those of images 1 and 2 are negated.
+ */
+
+#define IMAGES 4
+#define IMAGE_LIMBS 1
+#define ROW_COORDINATES 6
+#define WINDOW_BITS_LEAST 4
+#define WINDOW_BITS_MOST 17
+#define SLICE_MOST ((size_t)1 << 20)
+static const uint32_t image_x[8] = {0, 2, 4, 5}, image_y[8] = {1, 3, 1, 3};
+
+/* Windows for numbers |v| < z / 2 + 2 < 2^63 0.821. The string has 64 bits with half of the top window's range added
+ * and half of 2^c for every other window: it must not overflow, so the top window has three bits at least. */
+static void windows_of(zk_windows *w, unsigned c) {
+    while (64 - ((64 + c - 1) / c - 1) * c < 3) c++;
+    *w = (zk_windows){.c = c, .n = (64 + c - 1) / c, .bits = 64, .n_limbs = 1};
+    for (unsigned i = 0; i < w->n; i++) w->offset[0] |= (uint64_t)1 << (i + 1 < w->n ? c * i + c - 1 : 63);
+}
+
+/* Divides a number of n limbs by z, to nearest; returns the remainder, between -z/2 and z/2. */
+static int64_t divide_by_z(uint64_t *v, int n) {
+    const uint64_t z = 0xd201000000010000;
+    uint64_t remainder = 0;
+    for (int i = n; i-- > 0;) __asm__("divq %2" : "+a"(v[i]), "+d"(remainder) : "r"(z) : "cc");
+    if (remainder <= z / 2) return (int64_t)remainder;
+    for (int i = 0; i < n && ++v[i] == 0; i++) continue;
+    return (int64_t)(remainder - z);
+}
+
+static void recode(uint64_t *u, const zk_windows *w, const zk_fr *s) {
+    uint64_t v[4], negated[4];
+    unsigned char borrow = 0;
+    zk_fr_to_limbs(v, s);
+    for (int i = 0; i < 4; i++) borrow = zk_sbb(borrow, zk_fr_modulus[i], v[i], &negated[i]);
+    bool negative = zk_limbs_less(negated, v, 4);
+    uint64_t *size = negative ? negated : v;
+    int64_t part[4];
+    for (int j = 0; j < 3; j++) part[j] = divide_by_z(size, 4 - j);
+    part[3] = (int64_t)size[0];
+    for (int j = 0; j < 4; j++) {
+        bool flip = negative != (j == 1 || j == 2);
+        u[j] = w->offset[0] + (flip ? (uint64_t)0 - (uint64_t)part[j] : (uint64_t)part[j]);
+    }
+}
+
+static void prepare(uint64_t *rows, const AFFINE points[8]) {
+    static const zk_fp c_element = {{0x890dc9e4867545c3, 0x2af322533285a5d5, 0x50880866309b7e2c, 0xa20d1b8c7e881024,
+                                     0x14e4f04fe2db9068, 0x14e56d3f1564853a}};
+    static const zk_fp2 c_y_element = {{{0x3e2f585da55c9ad1, 0x4294213d86c18183, 0x382844c88b623732, 0x92ad2afd19103e18,
+                                         0x1d794e4fac7cf0b9, 0x0bd592fc7d825ec8}},
+                                       {{0x7bcfa7a25aa30fda, 0xdc17dec12a927e7c, 0x2f088dd86b4ebef1, 0xd1ca2087da74d4a7,
+                                         0x2da2596696cebc1d, 0x0e2b7eedbbfd87d2}}};
+    const FE *x_of[8], *y_of[8];
+    uint64_t *out[ROW_COORDINATES][8];
+    for (int k = 0; k < 8; k++) {
+        x_of[k] = &points[k].x;
+        y_of[k] = &points[k].y;
+        for (int i = 0; i < ROW_COORDINATES; i++) out[i][k] = rows + (ROW_COORDINATES * k + i) * ROW_WORDS;
+    }
+    zk_fp52x8 c, square;
+    VEC x, y, c_y, t;
+    zk_fp52x8_broadcast(&c, &c_element);
+    zk_fp52x8_sqr(&square, &c);
+    zk_fp52x8_broadcast(&c_y.c0, &c_y_element.c0);
+    zk_fp52x8_broadcast(&c_y.c1, &c_y_element.c1);
+    vec_load_elements(&x, x_of, false);
+    vec_load_elements(&y, y_of, true);
+    vec_store_rows(out[0], &x);
+    vec_store_rows(out[1], &y);
+    zk_fp52x8_mul(&t.c0, &x.c0, &square);
+    zk_fp52x8_mul(&t.c1, &x.c1, &square);
+    vec_store_rows(out[4], &t);
+    /* conj(x0 + x1 u) c u = c x1 + c x0 u */
+    zk_fp52x8_mul(&t.c0, &x.c1, &c);
+    zk_fp52x8_mul(&t.c1, &x.c0, &c);
+    vec_store_rows(out[2], &t);
+    zk_fp52x8_mul(&t.c0, &t.c0, &square);
+    zk_fp52x8_mul(&t.c1, &t.c1, &square);
+    vec_store_rows(out[5], &t);
+    zk_fp52x8_neg_if_loose(&y.c1, &y.c1, 0xff, 2);
+    zk_fp52x8_carry(&y.c1, &y.c1);
+    vec_mul(&t, &y, &c_y);
+    vec_reduce_small(&t, &t);
+    vec_store_rows(out[3], &t);
+}
+
+#include "msm/ifma/pippenger.inc"
+#include "msm/ifma/sums.inc"
