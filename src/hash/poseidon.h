@@ -19,6 +19,7 @@
 
 #define ZK_POSEIDON_MAX_ARITY 64
 #define ZK_POSEIDON_FULL_ROUNDS 8
+#define ZK_POSEIDON_BLOCK 4 /* partial rounds done at a time */
 
 typedef struct zk_poseidon_params {
     unsigned arity, width;
@@ -30,11 +31,8 @@ typedef struct zk_poseidon_params {
     const zk_fr *pre_sparse;      /* [width][width] */
     const zk_fr *w_hat;           /* [partial_rounds][width] */
     const zk_fr *v_rest;          /* [partial_rounds][width - 1] */
-    /* For the fast permutation only: see poseidon.c. */
-    const zk_fr *carry_over; /* [partial_rounds][ZK_POSEIDON_BLOCK] */
+    const zk_fr *fast; /* [partial_rounds][width - 1 + ZK_POSEIDON_BLOCK], for the fast form: see poseidon.c */
 } zk_poseidon_params;
-
-#define ZK_POSEIDON_BLOCK 8
 
 /* The instance of an arity, 1 .. ZK_POSEIDON_MAX_ARITY; made on the first call (a few milliseconds for small arities),
  * any thread. Lives until exit. NULL: arity out of range or out of memory. */

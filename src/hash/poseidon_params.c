@@ -157,18 +157,22 @@ static void make_sparse(zk_fr *pre_sparse, zk_fr *w_hat, zk_fr *v_rest, const zk
     memcpy(pre_sparse, m, (size_t)t * t * sizeof *m);
 }
 
-/* carry_over[i][l]: how the S-box output of partial round (block start + l) enters entry 0 after round i. */
-static void make_carry_over(zk_fr *carry_over, const zk_fr *w_hat, const zk_fr *v_rest, unsigned t, unsigned rp) {
-    for (unsigned i = 0; i < rp; i++) {
+/* fast[i] = [w_hat_i[1 .. t-1], c_0 .. c_{l-1}, w_hat_i[0]] for round i = start + l of its block, with c_k the dot
+ * product of w_hat_i and v_rest_{start + k}: how the S-box output of round start + k enters entry 0 after round i. */
+static void make_fast(zk_fr *fast, const zk_fr *w_hat, const zk_fr *v_rest, unsigned t, unsigned rp) {
+    for (unsigned i = 0; i < rp; i++, fast += t - 1 + ZK_POSEIDON_BLOCK) {
         unsigned start = i - i % ZK_POSEIDON_BLOCK;
+        const zk_fr *w = w_hat + (size_t)i * t;
+        memcpy(fast, w + 1, (t - 1) * sizeof *fast);
         for (unsigned k = start; k < i; k++) {
             zk_fr sum = zk_fr_zero, p;
             for (unsigned j = 1; j < t; j++) {
-                zk_fr_mul(&p, &w_hat[i * t + j], &v_rest[k * (t - 1) + j - 1]);
+                zk_fr_mul(&p, &w[j], &v_rest[k * (t - 1) + j - 1]);
                 zk_fr_add(&sum, &sum, &p);
             }
-            carry_over[i * ZK_POSEIDON_BLOCK + k - start] = sum;
+            fast[t - 1 + k - start] = sum;
         }
+        fast[t - 1 + i - start] = w[0];
     }
 }
 
@@ -176,14 +180,14 @@ static zk_poseidon_params *make_params(unsigned arity) {
     unsigned t = arity + 1, rf = ZK_POSEIDON_FULL_ROUNDS, rp = partial_rounds_of(t);
     size_t square = (size_t)t * t;
     size_t n = 5 * square + (size_t)(rf + rp) * t + (size_t)rf * t + rp + (size_t)rp * (2 * t - 1) +
-               (size_t)rp * ZK_POSEIDON_BLOCK;
+               (size_t)rp * (t - 1 + ZK_POSEIDON_BLOCK);
     zk_poseidon_params *params = calloc(1, sizeof *params + n * sizeof(zk_fr));
     if (!params) return NULL;
     zk_fr *at = (zk_fr *)(params + 1);
     zk_fr *mds = at, *rc = mds + square, *compressed = rc + (size_t)(rf + rp) * t;
     zk_fr *pre_sparse = compressed + (size_t)rf * t + rp, *w_hat = pre_sparse + square;
-    zk_fr *v_rest = w_hat + (size_t)rp * t, *carry_over = v_rest + (size_t)rp * (t - 1);
-    zk_fr *inverse = carry_over + (size_t)rp * ZK_POSEIDON_BLOCK, *scratch = inverse + square;
+    zk_fr *v_rest = w_hat + (size_t)rp * t, *fast = v_rest + (size_t)rp * (t - 1);
+    zk_fr *inverse = fast + (size_t)rp * (t - 1 + ZK_POSEIDON_BLOCK), *scratch = inverse + square;
     grain g;
 
     params->arity = arity, params->width = t;
@@ -193,7 +197,7 @@ static zk_poseidon_params *make_params(unsigned arity) {
     zk_fr_pow_u64(&exponent, &two, arity);
     zk_fr_sub(&params->tree_tag, &exponent, &zk_fr_one);
     params->mds = mds, params->round_constants = rc, params->compressed = compressed;
-    params->pre_sparse = pre_sparse, params->w_hat = w_hat, params->v_rest = v_rest, params->carry_over = carry_over;
+    params->pre_sparse = pre_sparse, params->w_hat = w_hat, params->v_rest = v_rest, params->fast = fast;
 
     make_mds(mds, t);
     grain_init(&g, t, rp);
@@ -203,7 +207,7 @@ static zk_poseidon_params *make_params(unsigned arity) {
     solve(scratch, inverse, t, t);
     make_compressed(compressed, rc, inverse, t, rf, rp);
     make_sparse(pre_sparse, w_hat, v_rest, mds, t, rp, scratch, scratch + square);
-    make_carry_over(carry_over, w_hat, v_rest, t, rp);
+    make_fast(fast, w_hat, v_rest, t, rp);
     return params;
 }
 

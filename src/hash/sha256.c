@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "field/cpu.h"
 
 const uint32_t zk_sha256_initial_state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                              0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
@@ -44,7 +45,6 @@ void zk_sha256_compress_portable(uint32_t state[8], const uint8_t *blocks, size_
 }
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #include <immintrin.h>
 
 /* The instructions want the state as two registers, ABEF and CDGH (A in the highest lane). */
@@ -79,11 +79,7 @@ __attribute__((target("sha,sse4.1,ssse3"))) void zk_sha256_compress_shani(uint32
     _mm_storeu_si128((__m128i *)&state[4], _mm_alignr_epi8(dchg, feba, 8));
 }
 
-bool zk_sha256_shani_usable(void) {
-    unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_SSSE3) || !(c & bit_SSE4_1)) return false;
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & 1u << 29);
-}
+bool zk_sha256_shani_usable(void) { return zk_cpu_get_features()->sha_ni; /* every CPU with SHA-NI has SSE4.1 */ }
 #else
 void zk_sha256_compress_shani(uint32_t state[8], const uint8_t *blocks, size_t n_blocks) {
     zk_sha256_compress_portable(state, blocks, n_blocks);
@@ -97,7 +93,8 @@ static void compress_resolve(uint32_t state[8], const uint8_t *blocks, size_t n_
 static _Atomic(compress_fn) compress_chosen = compress_resolve;
 
 static void compress_resolve(uint32_t state[8], const uint8_t *blocks, size_t n_blocks) {
-    compress_fn fn = zk_sha256_shani_usable() ? zk_sha256_compress_shani : zk_sha256_compress_portable;
+    bool shani = zk_sha256_shani_usable() && zk_cpu_get_limit() > ZK_CPU_PORTABLE;
+    compress_fn fn = shani ? zk_sha256_compress_shani : zk_sha256_compress_portable;
     atomic_store_explicit(&compress_chosen, fn, memory_order_relaxed);
     fn(state, blocks, n_blocks);
 }

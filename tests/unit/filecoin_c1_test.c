@@ -1,5 +1,6 @@
 /* Reading C1 documents: every vector, every form, every kind of damage. */
 #include "filecoin/c1.h"
+#include "base/alloc.h"
 #include "base/base64.h"
 #include "base/file.h"
 #include "filecoin/labels.h"
@@ -609,6 +610,30 @@ static void test_envelope_refused(void) {
     check_refused(twice, "twice", "unknown member \"SectorNum\"");
     free(twice.bytes);
     free(t.bytes);
+}
+
+/* Every allocation of a reading fails once: an error each time, nothing lost. */
+static void test_out_of_memory(void) {
+    static const char *const names[] = {"seal-StackedDrg2KiBV1_1.c1.json", "seal-StackedDrg2KiBV1_1.wrapped.json"};
+    for (unsigned k = 0; k < 2; k++) {
+        text t = read_vector(names[k]);
+        bool failed = true;
+        uint64_t nth = 1;
+        for (; failed; nth++) {
+            zk_c1 *c1 = NULL;
+            cuzk_err err = {0};
+            zk_alloc_fail_nth(nth);
+            cuzk_status status = zk_c1_read_memory(&c1, t.bytes, t.n, &err);
+            failed = zk_alloc_failed();
+            zk_alloc_fail_nth(0);
+            ZK_CHECKF(status == (failed ? CUZK_OUT_OF_MEMORY : CUZK_OK), "allocation %llu: %s", (unsigned long long)nth,
+                      err.message);
+            ZK_CHECK((c1 == NULL) == failed);
+            zk_c1_destroy(c1);
+        }
+        ZK_CHECK(nth > 4);
+        free(t.bytes);
+    }
 }
 
 static void test_files(void) {

@@ -1,8 +1,10 @@
 /* Poseidon, tree hashes and fr32 against the vectors. */
 #include "base/bytes.h"
 #include "base/json_dom.h"
+#include "field/cpu.h"
 #include "hash/fr32.h"
 #include "hash/poseidon.h"
+#include "hash/poseidon_dot.h"
 #include "hash/sha256.h"
 #include "zk_test.h"
 
@@ -177,6 +179,60 @@ static void test_poseidon_forms_agree(void) {
     }
 }
 
+/* The permutation's entry 1 is the hash. */
+static void test_poseidon_permute(void) {
+    static const unsigned arities[] = {2, 8, 11};
+    for (unsigned k = 0; k < 3; k++) {
+        const zk_poseidon_params *p = zk_poseidon_get(arities[k]);
+        zk_fr state[12], hash;
+        for (unsigned i = 0; i <= arities[k]; i++) zk_fr_from_u64(&state[i], 77 + i);
+        zk_poseidon_hash_plain(&hash, p, &state[0], state + 1);
+        zk_poseidon_permute(state, p);
+        ZK_CHECK(zk_fr_eq(&state[1], &hash));
+    }
+}
+
+/* Sums of products against one multiplication after another; r - 1 everywhere makes the sums as large as they get. */
+static void check_dot(zk_poseidon_dot_fn dot, const char *name) {
+    static zk_fr a[ZK_POSEIDON_MAX_DOT], b[3 * ZK_POSEIDON_MAX_DOT];
+    zk_fr init, want, got, p, minus_one;
+    uint64_t seed = 5;
+    zk_fr_neg(&minus_one, &zk_fr_one);
+    for (unsigned round = 0; round < 4; round++) {
+        for (unsigned i = 0; i < 3 * ZK_POSEIDON_MAX_DOT; i++) {
+            uint8_t bytes[64];
+            for (unsigned k = 0; k < 64; k++) bytes[k] = (uint8_t)zk_test_rand(&seed);
+            zk_fr_from_bytes_wide(&b[i], bytes);
+            if (i < ZK_POSEIDON_MAX_DOT) zk_fr_from_bytes_wide(&a[i], bytes);
+            zk_fr extreme = {{zk_fr_modulus[0] - 1, zk_fr_modulus[1], zk_fr_modulus[2], zk_fr_modulus[3]}};
+            if (round == 1) b[i] = extreme; /* the greatest limbs, not the value r - 1 */
+            if (round == 1 && i < ZK_POSEIDON_MAX_DOT) a[i] = extreme;
+            if (round == 2) b[i] = minus_one;
+            if (round == 3) b[i] = zk_fr_zero;
+        }
+        init = round == 1 ? b[0] : a[3];
+        for (size_t n = 0; n <= ZK_POSEIDON_MAX_DOT; n += n < 20 ? 1 : 12) {
+            for (size_t stride = 1; stride <= 3; stride++) {
+                want = stride == 2 ? zk_fr_zero : init;
+                for (size_t i = 0; i < n; i++) {
+                    zk_fr_mul(&p, &a[i], &b[i * stride]);
+                    zk_fr_add(&want, &want, &p);
+                }
+                dot(&got, stride == 2 ? NULL : &init, a, b, stride, n);
+                ZK_CHECKF(zk_fr_eq(&got, &want), "%s: round %u n %zu stride %zu", name, round, n, stride);
+            }
+        }
+    }
+}
+
+static void test_poseidon_dot(void) {
+    check_dot(zk_poseidon_dot_portable, "portable");
+#if defined(ZK_POSEIDON_HAVE_ADX)
+    const zk_cpu_features *cpu = zk_cpu_get_features();
+    if (cpu->bmi2 && cpu->adx) check_dot(zk_poseidon_dot_adx, "adx");
+#endif
+}
+
 /* acc = e_0; each chunk of up to 35 further elements: acc = H36(acc, chunk, zeros). */
 static void test_poseidon_md(void) {
     zk_json_doc *doc = load("poseidon.json");
@@ -331,5 +387,5 @@ static void test_fr32_unpad(void) {
 }
 
 ZK_TEST_MAIN(ZK_CASE(test_poseidon_constants), ZK_CASE(test_poseidon_hashes), ZK_CASE(test_poseidon_trace),
-             ZK_CASE(test_poseidon_forms_agree), ZK_CASE(test_poseidon_md), ZK_CASE(test_hash_nodes),
-             ZK_CASE(test_fr32_pad), ZK_CASE(test_fr32_unpad))
+             ZK_CASE(test_poseidon_forms_agree), ZK_CASE(test_poseidon_permute), ZK_CASE(test_poseidon_dot),
+             ZK_CASE(test_poseidon_md), ZK_CASE(test_hash_nodes), ZK_CASE(test_fr32_pad), ZK_CASE(test_fr32_unpad))
