@@ -5,6 +5,8 @@
 #include "circuit/bits.h"
 #include "hash/poseidon.h"
 
+#define MAX_SELECT_BITS 7
+
 /* ---- recorded parts ---- */
 
 static zk_lit alloc_hint(zk_recorder *rec) {
@@ -99,6 +101,24 @@ static void record_to_bits(zk_recorder *rec, const void *param, const zk_lit *in
 }
 static const zk_gadget gadget_to_bits = {"value to bits", record_to_bits};
 
+static void record_split(zk_recorder *rec, const void *param, const zk_lit *in, size_t n_in, zk_lit *out,
+                         size_t n_out) {
+    (void)param, (void)n_in;
+    zk_pow2 pow2;
+    zk_pow2_init(&pow2);
+    zk_lit first = zk_rec_bits(rec, (uint32_t)n_out);
+    zk_rec_op(rec, (zk_op){.code = ZK_OP_BITS, .n = (uint16_t)n_out, .dst = zk_lit_var(first), .a = zk_lit_var(in[0])});
+    for (size_t i = 0; i < n_out; i++) {
+        out[i] = first + 2 * (zk_lit)i;
+        zk_bit_constrain(rec, out[i]);
+    }
+    for (size_t i = 0; i < n_out; i++) zk_lc_add(rec, zk_rec_a(rec), out[i], &pow2.at[i]);
+    zk_lc_add_int(rec, zk_rec_b(rec), ZK_LIT_TRUE, 1);
+    zk_lc_add_int(rec, zk_rec_c(rec), in[0], 1);
+    zk_rec_row(rec);
+}
+static const zk_gadget gadget_split = {"value to few bits", record_split};
+
 static void record_pack(zk_recorder *rec, const void *param, const zk_lit *in, size_t n_in, zk_lit *out, size_t n_out) {
     (void)param, (void)n_out;
     out[0] = zk_rec_wides(rec, 1);
@@ -129,17 +149,55 @@ static void record_equal(zk_recorder *rec, const void *param, const zk_lit *in, 
 }
 static const zk_gadget gadget_equal = {"equal", record_equal};
 
-static void record_add(zk_recorder *rec, const void *param, const zk_lit *in, size_t n_in, zk_lit *out, size_t n_out) {
+/* The variable for the combination in zk_rec_a, by the row lc * 1 = var. */
+static zk_lit make_sum(zk_recorder *rec) {
+    zk_lit r = zk_rec_wides(rec, 1);
+    zk_rec_op(rec, (zk_op){.code = ZK_OP_LC, .n = 1, .dst = zk_lit_var(r), .a = zk_rec_lc(rec, zk_rec_a(rec))});
+    zk_lc_add_int(rec, zk_rec_b(rec), ZK_LIT_TRUE, 1);
+    zk_lc_add_int(rec, zk_rec_c(rec), r, 1);
+    zk_rec_row(rec);
+    return r;
+}
+
+static void record_sum(zk_recorder *rec, const void *param, const zk_lit *in, size_t n_in, zk_lit *out, size_t n_out) {
+    (void)param, (void)n_out;
+    for (size_t i = 0; i < n_in; i++) zk_lc_add_int(rec, zk_rec_a(rec), in[i], 1);
+    out[0] = make_sum(rec);
+}
+static const zk_gadget gadget_sum = {"sum", record_sum};
+
+typedef struct affine {
+    uint64_t factor, summand;
+} affine;
+
+static void record_affine(zk_recorder *rec, const void *param, const zk_lit *in, size_t n_in, zk_lit *out,
+                          size_t n_out) {
+    (void)n_in, (void)n_out;
+    const affine *p = param;
+    zk_fr factor, summand;
+    zk_fr_from_u64(&factor, p->factor);
+    zk_fr_from_u64(&summand, p->summand);
+    zk_lc_add(rec, zk_rec_a(rec), in[0], &factor);
+    zk_lc_add(rec, zk_rec_a(rec), ZK_LIT_TRUE, &summand);
+    out[0] = make_sum(rec);
+}
+static const zk_gadget gadget_affine = {"affine", record_affine};
+
+static void record_mul(zk_recorder *rec, const void *param, const zk_lit *in, size_t n_in, zk_lit *out, size_t n_out) {
     (void)param, (void)n_in, (void)n_out;
     out[0] = zk_rec_wides(rec, 1);
     zk_lc_add_int(rec, zk_rec_a(rec), in[0], 1);
-    zk_lc_add_int(rec, zk_rec_a(rec), in[1], 1);
-    zk_rec_op(rec, (zk_op){.code = ZK_OP_LC, .n = 1, .dst = zk_lit_var(out[0]), .a = zk_rec_lc(rec, zk_rec_a(rec))});
-    zk_lc_add_int(rec, zk_rec_b(rec), ZK_LIT_TRUE, 1);
+    zk_lc_add_int(rec, zk_rec_b(rec), in[1], 1);
+    zk_rec_op(rec, (zk_op){.code = ZK_OP_MULADD,
+                           .n = 1,
+                           .dst = zk_lit_var(out[0]),
+                           .a = zk_rec_lc(rec, zk_rec_a(rec)),
+                           .b = zk_rec_lc(rec, zk_rec_b(rec)),
+                           .c = ZK_NO_LC});
     zk_lc_add_int(rec, zk_rec_c(rec), out[0], 1);
     zk_rec_row(rec);
 }
-static const zk_gadget gadget_add = {"add", record_add};
+static const zk_gadget gadget_mul = {"product", record_mul};
 
 /* Inserts x at position (b0, b1, b2) into seven siblings y[0..6]; r_k is child k. Which intermediate picks there are,
  * and in which order, is the reference's hand-made arrangement. */
@@ -169,6 +227,38 @@ static void insert_8(zk_recorder *rec, zk_lit *r, const zk_lit *b, zk_lit x, con
     r[7] = pick(rec, b[2], t, y[6]);
 }
 
+static void insert(zk_recorder *rec, zk_lit *r, const zk_lit *bits, zk_lit x, const zk_lit *y, uint32_t arity) {
+    if (arity == 8) {
+        insert_8(rec, r, bits, x, y);
+    } else {
+        r[0] = pick(rec, bits[0], y[0], x);
+        r[1] = pick(rec, bits[0], x, y[0]);
+    }
+}
+
+/* Inputs: log2 of the arity bits, the value, its siblings. */
+static void record_insert(zk_recorder *rec, const void *param, const zk_lit *in, size_t n_in, zk_lit *out,
+                          size_t n_out) {
+    (void)param;
+    const zk_lit *x = in + (n_in - n_out);
+    insert(rec, out, in, x[0], x + 1, (uint32_t)n_out);
+}
+static const zk_gadget gadget_insert = {"insertion", record_insert};
+
+/* Inputs: 2^n_bits values, the bits. Halves the values by one bit after the other, the most significant first. */
+static void record_select(zk_recorder *rec, const void *param, const zk_lit *in, size_t n_in, zk_lit *out,
+                          size_t n_out) {
+    (void)n_in, (void)n_out;
+    uint32_t n_bits = *(const uint32_t *)param;
+    zk_lit left[1u << MAX_SELECT_BITS];
+    memcpy(left, in, sizeof *left << n_bits);
+    for (uint32_t k = n_bits; k-- > 0;)
+        for (size_t i = 0; i < (size_t)1 << k; i++)
+            left[i] = pick(rec, in[((size_t)1 << n_bits) + k], left[((size_t)1 << k) + i], left[i]);
+    out[0] = left[0];
+}
+static const zk_gadget gadget_select = {"selection", record_select};
+
 static void record_merkle_node(zk_recorder *rec, const void *param, const zk_lit *in, size_t n_in, zk_lit *out,
                                size_t n_out) {
     (void)n_in, (void)n_out;
@@ -176,12 +266,7 @@ static void record_merkle_node(zk_recorder *rec, const void *param, const zk_lit
     zk_lit y[7];
     for (uint32_t i = 0; i < n_bits; i++) out[i] = alloc_hint_bit(rec, hint, i);
     for (uint32_t i = 0; i + 1 < arity; i++) y[i] = alloc_hint(rec);
-    if (arity == 8) {
-        insert_8(rec, out + n_bits, out, in[0], y);
-    } else {
-        out[1] = pick(rec, out[0], y[0], in[0]);
-        out[2] = pick(rec, out[0], in[0], y[0]);
-    }
+    insert(rec, out + n_bits, out, in[0], y, arity);
 }
 static const zk_gadget gadget_merkle_node = {"merkle node", record_merkle_node};
 
@@ -272,12 +357,12 @@ static void mix_sparse(poseidon *q, unsigned round) {
 }
 
 /* The first round adds its constants on both sides of the S-boxes; that of the tag is a constant. */
-static void first_round(poseidon *q, const zk_lit *in) {
+static void first_round(poseidon *q, const zk_fr *tag, const zk_lit *in) {
     unsigned width = q->p->width;
     const zk_fr *pre = q->key, *post = q->key + width;
     q->key += 2 * (size_t)width;
     zk_fr x, x4;
-    zk_fr_add(&x, &q->p->tree_tag, &pre[0]);
+    zk_fr_add(&x, tag, &pre[0]);
     zk_fr_sqr(&x4, &x);
     zk_fr_sqr(&x4, &x4);
     zk_fr_mul(&x, &x, &x4);
@@ -295,12 +380,13 @@ static void full_round(poseidon *q, const zk_fr *matrix, bool last) {
 
 static void record_poseidon(zk_recorder *rec, const void *param, const zk_lit *in, size_t n_in, zk_lit *out,
                             size_t n_out) {
-    (void)param, (void)n_out;
+    (void)n_out;
     const zk_poseidon_params *p = zk_poseidon_get((unsigned)n_in);
     if (!p) {
         zk_rec_fail(rec);
         return;
     }
+    const zk_fr *tag = param ? param : &p->tree_tag;
     poseidon q = {.rec = rec, .p = p, .key = p->compressed};
     uint32_t vars[ZK_POSEIDON_MAX_ARITY];
     for (size_t i = 0; i < n_in; i++) vars[i] = zk_lit_var(in[i]);
@@ -310,9 +396,9 @@ static void record_poseidon(zk_recorder *rec, const void *param, const zk_lit *i
                            .n = (uint16_t)n_in,
                            .dst = first,
                            .a = zk_rec_lits(rec, vars, n_in),
-                           .b = zk_rec_coef(rec, &p->tree_tag)});
+                           .b = zk_rec_coef(rec, tag)});
     unsigned half = p->full_rounds / 2;
-    first_round(&q, in);
+    first_round(&q, tag, in);
     for (unsigned i = 1; i < half; i++) full_round(&q, i + 1 < half ? p->mds : p->pre_sparse, false);
     for (unsigned i = 0; i < p->partial_rounds; i++) {
         sbox(&q, 0, q.key++);
@@ -330,7 +416,7 @@ static const zk_gadget gadget_poseidon = {"poseidon", record_poseidon};
 /* ---- calls ---- */
 
 void zk_synth_alloc(zk_synth *s, zk_cell *out, uint32_t n) {
-    zk_synth_call(s, &gadget_alloc, &n, sizeof n, NULL, 0, out, n);
+    if (n) zk_synth_call(s, &gadget_alloc, &n, sizeof n, NULL, 0, out, n);
 }
 
 zk_cell zk_synth_alloc_input(zk_synth *s) {
@@ -341,6 +427,10 @@ zk_cell zk_synth_alloc_input(zk_synth *s) {
 
 void zk_synth_to_bits(zk_synth *s, zk_cell bits[ZK_NUM_BITS], zk_cell num) {
     zk_synth_call(s, &gadget_to_bits, NULL, 0, &num, 1, bits, ZK_NUM_BITS);
+}
+
+void zk_synth_split(zk_synth *s, zk_cell *bits, size_t n, zk_cell num) {
+    zk_synth_call(s, &gadget_split, NULL, 0, &num, 1, bits, n);
 }
 
 zk_cell zk_synth_pack(zk_synth *s, const zk_cell *bits, size_t n) {
@@ -361,9 +451,24 @@ void zk_synth_equal(zk_synth *s, zk_cell a, zk_cell b) {
     zk_synth_call(s, &gadget_equal, NULL, 0, (zk_cell[2]){a, b}, 2, NULL, 0);
 }
 
-zk_cell zk_synth_add(zk_synth *s, zk_cell a, zk_cell b) {
+zk_cell zk_synth_add(zk_synth *s, zk_cell a, zk_cell b) { return zk_synth_sum(s, (zk_cell[2]){a, b}, 2); }
+
+zk_cell zk_synth_sum(zk_synth *s, const zk_cell *nums, size_t n) {
     zk_cell out = 0;
-    zk_synth_call(s, &gadget_add, NULL, 0, (zk_cell[2]){a, b}, 2, &out, 1);
+    zk_synth_call(s, &gadget_sum, NULL, 0, nums, n, &out, 1);
+    return out;
+}
+
+zk_cell zk_synth_mul(zk_synth *s, zk_cell a, zk_cell b) {
+    zk_cell out = 0;
+    zk_synth_call(s, &gadget_mul, NULL, 0, (zk_cell[2]){a, b}, 2, &out, 1);
+    return out;
+}
+
+zk_cell zk_synth_affine(zk_synth *s, uint64_t factor, zk_cell num, uint64_t summand) {
+    const affine param = {factor, summand};
+    zk_cell out = 0;
+    zk_synth_call(s, &gadget_affine, &param, sizeof param, &num, 1, &out, 1);
     return out;
 }
 
@@ -375,9 +480,37 @@ void zk_synth_merkle_node(zk_synth *s, zk_cell *index_bits, zk_cell *children, u
     memcpy(children, out + n_bits, arity * sizeof *out);
 }
 
+void zk_synth_insert(zk_synth *s, zk_cell *children, uint32_t arity, const zk_cell *index_bits, zk_cell cur,
+                     const zk_cell *siblings) {
+    uint32_t n_bits = arity == 8 ? 3 : 1;
+    zk_cell in[3 + 8];
+    memcpy(in, index_bits, n_bits * sizeof *in);
+    in[n_bits] = cur;
+    memcpy(in + n_bits + 1, siblings, (arity - 1) * sizeof *in);
+    zk_synth_call(s, &gadget_insert, NULL, 0, in, n_bits + arity, children, arity);
+}
+
+zk_cell zk_synth_select(zk_synth *s, const zk_cell *values, const zk_cell *bits, uint32_t n_bits) {
+    zk_cell in[(1u << MAX_SELECT_BITS) + MAX_SELECT_BITS], out = 0;
+    if (n_bits > MAX_SELECT_BITS) {
+        s->status = ZK_FAIL(&s->err, CUZK_INTERNAL, "selection among 2^%u values", n_bits);
+        return out;
+    }
+    memcpy(in, values, sizeof *in << n_bits);
+    memcpy(in + ((size_t)1 << n_bits), bits, n_bits * sizeof *in);
+    zk_synth_call(s, &gadget_select, &n_bits, sizeof n_bits, in, ((size_t)1 << n_bits) + n_bits, &out, 1);
+    return out;
+}
+
 zk_cell zk_synth_poseidon(zk_synth *s, const zk_cell *in, uint32_t arity) {
     zk_cell out = 0;
     zk_synth_call(s, &gadget_poseidon, NULL, 0, in, arity, &out, 1);
+    return out;
+}
+
+zk_cell zk_synth_poseidon_tagged(zk_synth *s, const zk_cell *in, uint32_t arity, const zk_fr *tag) {
+    zk_cell out = 0;
+    zk_synth_call(s, &gadget_poseidon, tag, sizeof *tag, in, arity, &out, 1);
     return out;
 }
 

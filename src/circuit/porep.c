@@ -34,19 +34,6 @@ typedef struct walk {
     zk_cell replica_id[256];
 } walk;
 
-/* SHA-256 node of tree D. */
-static zk_cell sha256_node(zk_synth *s, const zk_cell children[2]) {
-    zk_cell bits[512], digest[256];
-    for (int i = 0; i < 2 && s->builder; i++) {
-        zk_synth_to_bits(s, bits + 256 * i, children[i]);
-        zk_cells_swap_bytes(bits + 256 * i, bits + 256 * i, ZK_NUM_BITS);
-    }
-    if (!s->builder) return 0;
-    zk_synth_sha256(s, digest, bits, 512);
-    zk_cells_swap_bytes(digest, digest, 256);
-    return zk_synth_pack(s, digest, ZK_NUM_PACK_BITS);
-}
-
 /* Opens `leaf` under comm_d in the binary tree D; the leaf's index becomes a public input. path is NULL while building.
  */
 static void data_inclusion(walk *w, const zk_porep_path *path, zk_cell leaf) {
@@ -57,7 +44,7 @@ static void data_inclusion(walk *w, const zk_porep_path *path, zk_cell leaf) {
         zk_synth_hint_u64(s, path ? path->index[i] : 0);
         zk_synth_hints(s, path ? path->siblings + i : NULL, 1);
         zk_synth_merkle_node(s, bits + i, children, 2, cur);
-        cur = sha256_node(s, children);
+        cur = zk_synth_data_node(s, children);
     }
     zk_synth_pack_input(s, bits, n_nodes);
     zk_synth_equal(s, cur, w->comm_d);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "circuit/bits.h"
+#include "circuit/num.h"
 #include "hash/sha256.h"
 
 static void words_be(zk_word *w, const zk_lit *bits, size_t n_words) {
@@ -101,4 +102,16 @@ void zk_synth_sha256(zk_synth *s, zk_cell digest[256], const zk_cell *bits, size
     }
     for (int k = 0; k < 8; k++)
         for (int i = 0; i < 32; i++) digest[32 * k + i] = in[512 + 32 * k + 31 - i];
+}
+
+zk_cell zk_synth_data_node(zk_synth *s, const zk_cell children[2]) {
+    zk_cell bits[512], digest[256];
+    if (!s->builder) return 0;
+    for (int i = 0; i < 2; i++) {
+        zk_synth_to_bits(s, bits + 256 * i, children[i]);
+        zk_cells_swap_bytes(bits + 256 * i, bits + 256 * i, ZK_NUM_BITS);
+    }
+    zk_synth_sha256(s, digest, bits, 512);
+    zk_cells_swap_bytes(digest, digest, 256);
+    return zk_synth_pack(s, digest, ZK_NUM_PACK_BITS);
 }

@@ -90,7 +90,7 @@ static cuzk_status digest(const circuit_args *args, zk_pool *pool, const zk_prog
         zk_json_begin_object(json, "checkpoints");
         for (unsigned m = 0; m < 3; m++) cli_json_checkpoints(json, names[m], &made.checkpoints[m]);
         zk_json_end(json);
-        zk_json_put_u64(json, "zero_coefficients_dropped", 0);
+        zk_json_put_u64(json, "zero_coefficients_dropped", made.stats.n_zero_terms);
         status = cli_json_end(json, err);
     } else {
         for (unsigned m = 0; m < 3; m++) {

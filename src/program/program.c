@@ -201,6 +201,7 @@ cuzk_status zk_program_density(const zk_program *p, uint64_t *a_aux, uint64_t *b
         for (uint32_t i = 0; i < p->n_instances; i++) {
             const zk_template *t = &p->templates[p->instances[i].template_id];
             for (int m = 0; m < 3; m++) stats->nnz[m] += t->abc[m].row[t->n_rows];
+            stats->n_zero_terms += t->n_zero_terms;
         }
     }
 out:

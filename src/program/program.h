@@ -100,6 +100,7 @@ typedef struct zk_template {
     const char *name; /* gadget, for reports; static string */
     uint32_t n_ports, n_inputs, n_aux, n_wide, n_rows, n_hints;
     uint32_t n_ops, n_lits, n_lcs;
+    uint32_t n_zero_terms; /* of the rows, dropped: their coefficients were or became zero */
     zk_matrix abc[3];
     zk_op *ops;
     uint32_t *lits;     /* [n_lits] operand lists */
@@ -184,6 +185,7 @@ cuzk_status zk_program_walk(const zk_program *program, unsigned matrix, uint32_t
 typedef struct zk_program_stats {
     uint64_t nnz[3];
     uint32_t a_aux, b_input, b_aux;
+    uint64_t n_zero_terms; /* written down by gadgets with the coefficient zero, and dropped */
 } zk_program_stats;
 
 /* Which aux variables occur in A and in B (bitmaps [ceil(n_aux/64)]), and which inputs in B ([ceil(n_inputs/64)]). Any

@@ -27,7 +27,7 @@ void zk_recorder_free(zk_recorder *rec) {
 void zk_recorder_begin(zk_recorder *rec, const uint32_t *ports, uint32_t n_ports) {
     rec->ports = ports;
     rec->n_ports = n_ports;
-    rec->n_inputs = rec->n_aux = rec->n_rows = rec->n_hints = 0;
+    rec->n_inputs = rec->n_aux = rec->n_rows = rec->n_hints = rec->n_zero_terms = 0;
     rec->wide.n = rec->ops.n = rec->lits.n = rec->lc_start.n = rec->lc_terms.n = 0;
     for (int m = 0; m < 3; m++) rec->abc[m].row.n = rec->abc[m].terms.n = rec->scratch[m].n = 0;
     if (!ZK_PUSH(&rec->lc_start, 0)) rec->failed = true;
@@ -158,6 +158,7 @@ static bool sort_keys(zk_recorder *rec, const zk_lc *lc) {
 
 /* The combination in its final order into rec->merged; returns its length. */
 static size_t merge(zk_recorder *rec, const zk_lc *lc) {
+    rec->n_dropped = 0;
     if (!lc || !lc->n || rec->failed) return 0;
     size_t n = 0;
     if (lc->n > UINT32_MAX / 4 || !sort_keys(rec, lc)) goto fail;
@@ -172,7 +173,9 @@ static size_t merge(zk_recorder *rec, const zk_lc *lc) {
         *e = *first;
         for (i++; i < lc->n && lc->items[rec->keys.items[i].pos].var == e->var; i++)
             zk_fr_add(&e->coef, &e->coef, &lc->items[rec->keys.items[i].pos].coef);
-        n += !zk_fr_is_zero(&e->coef);
+        bool zero = zk_fr_is_zero(&e->coef);
+        n += !zero;
+        rec->n_dropped += zero;
     }
     return n;
 fail:
@@ -209,6 +212,7 @@ void zk_rec_enforce(zk_recorder *rec, const zk_lc *a, const zk_lc *b, const zk_l
         bool ok = append(rec, lcs[m], &rec->abc[m].terms.items, &rec->abc[m].terms.n, &rec->abc[m].terms.cap) &&
                   ZK_PUSH(&rec->abc[m].row, (uint32_t)rec->abc[m].terms.n);
         if (!ok) rec->failed = true;
+        rec->n_zero_terms += rec->n_dropped;
     }
     take(rec, &rec->n_rows, 1);
 }
@@ -350,6 +354,7 @@ cuzk_status zk_recorder_end(zk_recorder *rec, zk_template *t, const char *name, 
                        .n_wide = (uint32_t)rec->wide.n,
                        .n_rows = rec->n_rows,
                        .n_hints = rec->n_hints,
+                       .n_zero_terms = rec->n_zero_terms,
                        .n_ops = (uint32_t)rec->ops.n,
                        .n_lits = (uint32_t)rec->lits.n,
                        .n_lcs = (uint32_t)rec->lc_start.n - 1};

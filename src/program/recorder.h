@@ -17,7 +17,8 @@ typedef struct zk_sort_key {
 
 struct zk_recorder {
     zk_coefs *coefs;
-    uint32_t n_ports, n_inputs, n_aux, n_rows, n_hints;
+    uint32_t n_ports, n_inputs, n_aux, n_rows, n_hints, n_zero_terms;
+    uint32_t n_dropped;     /* terms of the last merge that had become zero */
     const uint32_t *ports;  /* [n_ports] ZK_PORT_*: their kinds */
     ZK_LIST(uint32_t) wide; /* aux numbers, ascending */
     struct {
