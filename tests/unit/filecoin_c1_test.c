@@ -657,4 +657,4 @@ static void test_files(void) {
 
 ZK_TEST_MAIN(ZK_CASE(test_round_trip), ZK_CASE(test_round_trip_zstd), ZK_CASE(test_any_order),
              ZK_CASE(test_64gib_shape), ZK_CASE(test_pieces), ZK_CASE(test_refused), ZK_CASE(test_truncated),
-             ZK_CASE(test_envelope_refused), ZK_CASE(test_files))
+             ZK_CASE(test_envelope_refused), ZK_CASE(test_out_of_memory), ZK_CASE(test_files))
