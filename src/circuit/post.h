@@ -30,7 +30,7 @@ typedef struct zk_post_sector {
     const zk_post_opening *openings;              /* [n_challenges] */
 } zk_post_sector;
 
-/* Builds the program; `name` is a static string. UNSUPPORTED: a size without a circuit, or more sectors than fit. */
+/* Builds the program; `name` is a static string. UNSUPPORTED: a size without a circuit. */
 cuzk_status zk_post_program(struct zk_program **program, const zk_post_shape *shape, const char *name,
                             cuzk_err *err) ZK_MUST_USE;
 
