@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/cancel.h"
 #include "base/pool.h"
 #include "base/rand.h"
 #include "hash/sha256.h"
@@ -184,6 +185,7 @@ static cuzk_status check_group(const zk_params *params, zk_group group, zk_pool 
         section_job(&job, (zk_params_section_id)id);
         for (; job.first < job.n; job.first += zk_min_size(job.n - job.first, CHUNK * 256)) {
             if (progress) progress(progress_ctx, zk_params_section_name(job.id), job.first, job.n);
+            ZK_GOTO(zk_cancel_check(NULL, "params check", err));
             zk_pool_for(pool, zk_min_size(job.n - job.first, CHUNK * 256), CHUNK, check_range, &job);
             if (job.first_bad < job.n) {
                 status = refuse_first(&job, err);

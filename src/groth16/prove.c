@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/cancel.h"
 #include "base/pool.h"
 #include "base/rand.h"
 #include "groth16/random.h"
@@ -44,12 +45,13 @@ static void grow_for(workspace *w, size_t n_bits, size_t n_full, bool range) {
 void zk_prover_plan(const zk_resident_program *program, const zk_query_masks *masks, zk_memory_plan *plan) {
     workspace w = {0};
     for (int q = 0; q < ZK_N_QUERIES; q++)
-        grow_for(&w, masks->query[q].n_bits, masks->query[q].n_points - masks->query[q].n_bits, q == ZK_QUERY_L);
+        grow_for(&w, masks->query[q].n_bits, masks->query[q].n_points - masks->query[q].n_bits,
+                 masks->query[q].full_is_range);
     zk_memory_plan_add(plan, "witness bits", 1, zk_witness_bits_bytes(program->program));
     zk_memory_plan_add(plan, "witness values", 1, zk_witness_full_bytes(program->program));
-    zk_memory_plan_add(plan, "a", 1, zk_domain_bytes(program));
-    zk_memory_plan_add(plan, "b", 1, zk_domain_bytes(program));
-    zk_memory_plan_add(plan, "c", 1, zk_domain_bytes(program));
+    zk_memory_plan_add(plan, "rows a", 1, zk_domain_bytes(program));
+    zk_memory_plan_add(plan, "rows b", 1, zk_domain_bytes(program));
+    zk_memory_plan_add(plan, "rows c", 1, zk_domain_bytes(program));
     zk_memory_plan_add(plan, "query bits", 1, w.some_bits);
     zk_memory_plan_add(plan, "query values", 1, w.some_full);
 }
@@ -78,9 +80,9 @@ cuzk_status zk_prover_create(zk_prover **prover, const zk_proving_key *key, zk_p
     ZK_GOTO(zk_backend_stream_open(&p->stream, backend, err));
     ZK_GOTO(zk_buffer_create(&p->bits, backend, "witness bits", zk_witness_bits_bytes(program), err));
     ZK_GOTO(zk_buffer_create(&p->full, backend, "witness values", zk_witness_full_bytes(program), err));
-    ZK_GOTO(zk_buffer_create(&p->a, backend, "a", domain, err));
-    ZK_GOTO(zk_buffer_create(&p->b, backend, "b", domain, err));
-    ZK_GOTO(zk_buffer_create(&p->c, backend, "c", domain, err));
+    ZK_GOTO(zk_buffer_create(&p->a, backend, "rows a", domain, err));
+    ZK_GOTO(zk_buffer_create(&p->b, backend, "rows b", domain, err));
+    ZK_GOTO(zk_buffer_create(&p->c, backend, "rows c", domain, err));
     ZK_GOTO(zk_buffer_create(&p->some_bits, backend, "query bits", w.some_bits, err));
     ZK_GOTO(zk_buffer_create(&p->some_full, backend, "query values", w.some_full, err));
     *prover = p;
@@ -103,8 +105,10 @@ void zk_prover_destroy(zk_prover *p) {
 
 /* ---- stages ---- */
 
+/* After each kernel: its results are there, and nobody has asked to stop. */
 static cuzk_status wait(zk_prover *p, cuzk_err *err) {
-    return zk_backend_wait(p->key->program->backend, p->stream, err);
+    ZK_TRY(zk_backend_wait(p->key->program->backend, p->stream, err));
+    return zk_cancel_check(NULL, "prove", err);
 }
 
 static cuzk_status stage_check(zk_prover *p, cuzk_err *err) {

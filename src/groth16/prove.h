@@ -57,7 +57,8 @@ void zk_prove_begin(zk_prover *prover, const zk_prove_request *request);
 /* Runs the next stage, which must be `stage` (else INTERNAL). Each opens a span of its name. After a failure only
  * zk_prove_begin can follow.
  * BAD_INPUT: hints; BAD_WITNESS: an unsatisfied row (named), or public inputs that are not the expected ones; INTERNAL:
- * the proof of a satisfied circuit does not verify: key or device are at fault. */
+ * the proof of a satisfied circuit does not verify: key or device are at fault.
+ * CANCELLED: the process asked to stop (base/cancel.h); looked at after each kernel. */
 cuzk_status zk_prove_stage(zk_prover *prover, zk_prove_stage_id stage, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
 /* The proof, after the last stage. */
 const uint8_t *zk_prove_result(const zk_prover *prover);

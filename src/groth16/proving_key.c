@@ -1,17 +1,21 @@
 #include "groth16/proving_key.h"
 
 #include "base/alloc.h"
+#include "base/cancel.h"
 
 static const zk_query_id query_of[ZK_PARAMS_N_SECTIONS] = {[ZK_PARAMS_L] = ZK_QUERY_L,
                                                            [ZK_PARAMS_A] = ZK_QUERY_A,
                                                            [ZK_PARAMS_B_G1] = ZK_QUERY_B,
                                                            [ZK_PARAMS_B_G2] = ZK_QUERY_B};
 
+/* Lines of the memory account. */
+static const char *const memory_name[ZK_PARAMS_N_SECTIONS] = {"key h", "key l", "key a", "key b_g1", "key b_g2"};
+
 void zk_proving_key_plan(const zk_resident_program *program, const zk_query_masks *masks, zk_memory_plan *plan) {
     for (int id = 0; id < ZK_PARAMS_N_SECTIONS; id++) {
         size_t n = id == ZK_PARAMS_H ? ((size_t)1 << program->log2_n) - 1 : masks->query[query_of[id]].n_points;
-        zk_resident_points_plan(program->backend, zk_params_section_name((zk_params_section_id)id),
-                                zk_params_section_group((zk_params_section_id)id), n, plan);
+        zk_resident_points_plan(program->backend, memory_name[id], zk_params_section_group((zk_params_section_id)id), n,
+                                plan);
     }
     zk_memory_plan_add(plan, "selections", ZK_N_QUERIES,
                        zk_witness_bits_bytes(program->program) +
@@ -22,16 +26,17 @@ static cuzk_status load_section(zk_resident_points **full, zk_resident_points **
                                 const zk_params *params, zk_params_section_id id, const zk_query_masks *masks,
                                 zk_trace *trace, cuzk_err *err) {
     zk_points_fault fault;
-    zk_points_source source = {.name = zk_params_section_name(id),
+    zk_points_source source = {.name = memory_name[id],
                                .group = zk_params_section_group(id),
                                .encoded = params->bytes + params->section[id].offset,
                                .n = params->section[id].n,
                                .is_bit = id == ZK_PARAMS_H ? NULL : masks->query[query_of[id]].is_bit};
-    zk_span *span = zk_span_open_kernel(trace, source.name);
+    zk_span *span = zk_span_open_kernel(trace, zk_params_section_name(id));
     cuzk_status status = zk_resident_points_load(full, bits, &fault, key->program->backend, &source, err);
     zk_span_count(span, "points", source.n);
     zk_span_close(trace, span);
-    return status != CUZK_OK && fault.found ? zk_params_refuse_point(params, id, &fault, status, err) : status;
+    if (status != CUZK_OK && fault.found) return zk_params_refuse_point(params, id, &fault, status, err);
+    return status == CUZK_OK ? zk_cancel_check(NULL, "key load", err) : status;
 }
 
 static cuzk_status copy_vk(zk_vk *vk, const zk_vk *from, cuzk_err *err) {

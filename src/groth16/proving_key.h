@@ -21,6 +21,7 @@ typedef struct zk_query_masks {
         uint64_t *is_bit;        /* [n_points] in the order of the key file */
         uint64_t *bit_mask;      /* [n_aux] aux that are bits and in the query */
         uint64_t *full_mask;     /* [n_inputs + n_wide] inputs and wide aux in the query */
+        bool full_is_range;      /* these are neighbours, so that they need not be compacted */
     } query[ZK_N_QUERIES];
 } zk_query_masks;
 struct zk_pool;

@@ -44,6 +44,13 @@ static size_t count(const uint64_t *map, size_t n_words) {
     return n;
 }
 
+static bool is_range(const uint64_t *map, size_t n) {
+    size_t first = 0, last = n;
+    while (first < last && !(map[first / 64] >> first % 64 & 1)) first++;
+    while (last > first && !(map[(last - 1) / 64] >> (last - 1) % 64 & 1)) last--;
+    return count(map, words(n)) == last - first;
+}
+
 static void wide_map(uint64_t *wide, const zk_program *program) {
     for (uint32_t i = 0; i < program->n_instances; i++) {
         const zk_instance *instance = &program->instances[i];
@@ -97,6 +104,7 @@ cuzk_status zk_query_masks_compute(zk_query_masks *masks, const zk_program *prog
         append_masked(masks->query[q].is_bit, &n_points, not_wide, density[q], n_words);
         for (size_t i = 0; i < n_words; i++) masks->query[q].bit_mask[i] &= density[q][i];
         masks->query[q].n_points = n_points;
+        masks->query[q].full_is_range = is_range(full, n_values);
         masks->query[q].n_bits = count(masks->query[q].bit_mask, n_words);
     }
 out:

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/cancel.h"
 #include "base/mem.h"
 #include "base/rand.h"
 #include "groth16/key_writer.h"
@@ -49,7 +50,7 @@ static cuzk_status report(setup_job *job, const char *section, cuzk_err *err) {
     if (o->progress) o->progress(o->progress_ctx, section, job->done, job->total);
     if (o->cancelled && o->cancelled(o->cancelled_ctx))
         return ZK_FAIL(err, CUZK_CANCELLED, "setup of %s cancelled at section %s", o->params_path, section);
-    return CUZK_OK;
+    return zk_cancel_check(NULL, "setup", err);
 }
 
 /* ---- scalars ---- */
@@ -225,8 +226,8 @@ static cuzk_status prepare(setup_job *job, size_t n_g1, size_t n_g2, cuzk_err *e
     ZK_TRY(zk_mem_alloc((void **)&job->scalars, "setup scalars", SLICE * sizeof *job->scalars, err));
     ZK_TRY(zk_mem_alloc(&job->points, "setup points", SLICE * sizeof(zk_g2_affine), err));
     ZK_TRY(zk_mem_alloc((void **)&job->bytes, "setup bytes", SLICE * ZK_G2_UNCOMPRESSED_BYTES, err));
-    ZK_TRY(zk_fixed_base_g1_create(&job->g1, &zk_g1_generator, window_bits(n_g1, 15), pool, err));
-    return zk_fixed_base_g2_create(&job->g2, &zk_g2_generator, window_bits(n_g2, 13), pool, err);
+    ZK_TRY(zk_fixed_base_g1_create(&job->g1, &zk_g1_generator, window_bits(n_g1, 16), pool, err));
+    return zk_fixed_base_g2_create(&job->g2, &zk_g2_generator, window_bits(n_g2, 15), pool, err);
 }
 
 static cuzk_status write_vk(setup_job *job, zk_vk *vk, uint8_t sha256[32], cuzk_err *err) {

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "groth16/key_writer.h"
 #include "program/builder.h"
 #include "program/explicit.h"
@@ -267,6 +268,15 @@ static zk_fr *whole_assignment(const zk_program *program, const uint8_t (*hints)
     return w;
 }
 
+static uint64_t accounted(const char *name) {
+    zk_mem_row rows[64];
+    size_t n = zk_mem_rows(rows, 64);
+    ZK_CHECK(n <= 64);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].name, name) == 0) return rows[i].current_bytes;
+    return 0;
+}
+
 static void test_proofs_by_trapdoor(void) {
     uint64_t seed = 5;
     unsigned n_bits = 0, n_wide = 0;
@@ -279,6 +289,7 @@ static void test_proofs_by_trapdoor(void) {
         zk_proving_key *key;
         zk_prover *prover;
         zk_memory_plan plan = {0};
+        zk_query_masks masks;
         cuzk_err err = {0};
         const char *path = temp_path("trapdoor", ".params");
         zk_setup_options options = {.toxic = &toxic, .params_path = path, .pool = test_pool};
@@ -286,8 +297,15 @@ static void test_proofs_by_trapdoor(void) {
         ZK_CHECK_OK(zk_resident_program_load(&resident, test_backend, program, &err), err);
         ZK_CHECK_OK(zk_proving_key_load(&key, resident, path, test_pool, NULL, &err), err);
         ZK_CHECK_OK(zk_prover_create(&prover, key, test_pool, &err), err);
-        zk_resident_program_plan(test_backend, program, &plan);
-        ZK_CHECK(plan.bytes > 0);
+        /* memory is known before it is taken, line by line */
+        ZK_CHECK_OK(zk_query_masks_compute(&masks, program, test_pool, &err), err);
+        zk_proving_key_plan(resident, &masks, &plan);
+        zk_prover_plan(resident, &masks, &plan);
+        for (unsigned i = 0; i < plan.n_rows; i++)
+            if (strcmp(plan.row[i].name, "selections") != 0)
+                ZK_CHECKF(accounted(plan.row[i].name) == plan.row[i].bytes, "%s: %llu, planned %llu", plan.row[i].name,
+                          (unsigned long long)accounted(plan.row[i].name), (unsigned long long)plan.row[i].bytes);
+        zk_query_masks_clear(&masks);
         slow s = slow_columns(program, &toxic.tau);
         uint8_t(*hints)[32] = calloc(program->n_hints + 1, 32);
         for (unsigned k = 0; k < 2; k++) {
