@@ -116,7 +116,7 @@ static void test_memory(void) {
         for (unsigned log2_n = 3; log2_n <= 32; log2_n++) {
             size_t n = (size_t)1 << log2_n, g1 = zk_msm_g1_mem_bytes(n, threads), g2 = zk_msm_g2_mem_bytes(n, threads);
             ZK_CHECK(g1 > 0 && g2 > 0);
-            ZK_CHECKF(g1 <= ((size_t)700 << 20) + threads * ((size_t)3 << 19), "n %zu, threads %u: %zu", n, threads,
+            ZK_CHECKF(g1 <= ((size_t)1700 << 20) + threads * ((size_t)3 << 19), "n %zu, threads %u: %zu", n, threads,
                       g1);
             ZK_CHECKF(g2 <= ((size_t)600 << 20) + threads * ((size_t)3 << 19), "n %zu, threads %u: %zu", n, threads,
                       g2);

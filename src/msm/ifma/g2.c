@@ -229,7 +229,7 @@ static __mmask8 vec_maybe_zero(const VEC *a) {
 #define ROW_COORDINATES 6
 #define WINDOW_BITS_LEAST 4
 #define WINDOW_BITS_MOST 17
-#define SLICE_MOST ((size_t)1 << 20)
+#define SLICE_MOST ((size_t)1 << 19)
 static const uint32_t image_x[8] = {0, 2, 4, 5}, image_y[8] = {1, 3, 1, 3};
 
 /* Windows for numbers |v| < z / 2 + 2 < 2^63 0.821. The string has 64 bits with half of the top window's range added

@@ -2,7 +2,7 @@
  * public functions do so for inputs long enough to gain.
  *
  * Bases are read in their 64-bit form. A multiplication of n points takes about 250 n bytes in G1 and 900 n in G2
- * beside its buckets, for at most 2^22 and 2^20 points at a time.
+ * beside its buckets, for at most 2^22 and 2^19 points at a time.
  */
 #ifndef ZK_MSM_IFMA_H
 #define ZK_MSM_IFMA_H
@@ -27,6 +27,9 @@ cuzk_status zk_fixed_base_g1_mul_ifma(zk_g1_affine *r, const zk_g1_affine *entri
                                       const zk_fr *scalars, size_t n, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_fixed_base_g2_mul_ifma(zk_g2_affine *r, const zk_g2_affine *entries, const zk_windows *windows,
                                       const zk_fr *scalars, size_t n, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
+
+size_t zk_msm_g1_ifma_mem_bytes(size_t n, unsigned n_threads);
+size_t zk_msm_g2_ifma_mem_bytes(size_t n, unsigned n_threads);
 
 /* The choices of a multiplication overridden, zero members are chosen; for tests and measurements. */
 typedef struct zk_msm_ifma_tuning {

@@ -1,0 +1,144 @@
+/* The IFMA kernels beside the scalar ones.
+ *
+ *   ifma_bench WHAT [LOG2_N] [THREADS] [REPEAT] [WINDOW_BITS]
+ *   WHAT: g1 g2 (multi-scalar multiplication), sum1 sum2 (masked sum, half the bits set), fixed1 fixed2; a trailing s
+ * asks for the scalar code ("g1s")
+ *
+ * Prints the least wall and CPU time of the repetitions; CPU time counts all threads and suffers less from neighbours.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "msm/ifma/ifma.h"
+#include "msm/plan.h"
+
+static double seconds(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static uint64_t state = 1;
+static uint64_t random_word(void) {
+    uint64_t z = (state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+typedef struct bench {
+    zk_pool *pool;
+    zk_fr *scalars;
+    zk_g1_affine *g1;
+    zk_g2_affine *g2;
+    uint64_t *bits;
+    void *result;
+    zk_fixed_base_g1 *table1;
+    zk_fixed_base_g2 *table2;
+    size_t n;
+    bool scalar_code;
+    unsigned window_bits;
+    cuzk_err err;
+} bench;
+
+static cuzk_status run_g1(bench *b) {
+    zk_g1 r;
+    if (b->scalar_code)
+        return zk_msm_g1_tuned(&r, b->g1, b->scalars, b->n, &(zk_msm_tuning){.window_bits = b->window_bits}, b->pool,
+                               &b->err);
+    return zk_msm_g1_ifma_tuned(&r, b->g1, b->scalars, b->n, &(zk_msm_ifma_tuning){.window_bits = b->window_bits},
+                                b->pool, &b->err);
+}
+
+static cuzk_status run_g2(bench *b) {
+    zk_g2 r;
+    if (b->scalar_code)
+        return zk_msm_g2_tuned(&r, b->g2, b->scalars, b->n, &(zk_msm_tuning){.window_bits = b->window_bits}, b->pool,
+                               &b->err);
+    return zk_msm_g2_ifma_tuned(&r, b->g2, b->scalars, b->n, &(zk_msm_ifma_tuning){.window_bits = b->window_bits},
+                                b->pool, &b->err);
+}
+
+static cuzk_status run_sum1(bench *b) {
+    zk_g1 r;
+    return (b->scalar_code ? zk_masked_sum_g1 : zk_masked_sum_g1_ifma)(&r, b->g1, b->bits, b->n, b->pool, &b->err);
+}
+
+static cuzk_status run_sum2(bench *b) {
+    zk_g2 r;
+    return (b->scalar_code ? zk_masked_sum_g2 : zk_masked_sum_g2_ifma)(&r, b->g2, b->bits, b->n, b->pool, &b->err);
+}
+
+static cuzk_status run_fixed1(bench *b) {
+    return zk_fixed_base_g1_mul(b->table1, b->result, b->scalars, b->n, b->pool, &b->err);
+}
+
+static cuzk_status run_fixed2(bench *b) {
+    return zk_fixed_base_g2_mul(b->table2, b->result, b->scalars, b->n, b->pool, &b->err);
+}
+
+static const struct {
+    const char *name;
+    cuzk_status (*run)(bench *b);
+} benches[] = {{"g1", run_g1},     {"g2", run_g2},         {"sum1", run_sum1},
+               {"sum2", run_sum2}, {"fixed1", run_fixed1}, {"fixed2", run_fixed2}};
+
+/* Distinct bases: multiples of the generator by random numbers of 64 bits. */
+static cuzk_status make_inputs(bench *b, bool g2) {
+    zk_fr *small = zk_malloc(b->n * sizeof *small);
+    b->scalars = zk_malloc(b->n * sizeof *b->scalars);
+    b->bits = zk_malloc((b->n / 64 + 1) * 8);
+    b->g1 = zk_malloc(g2 ? 1 : b->n * sizeof *b->g1);
+    b->g2 = zk_malloc(g2 ? b->n * sizeof *b->g2 : 1);
+    b->result = zk_malloc(b->n * sizeof(zk_g2_affine));
+    if (!small || !b->scalars || !b->bits || !b->g1 || !b->g2 || !b->result) return CUZK_OUT_OF_MEMORY;
+    for (size_t i = 0; i <= b->n / 64; i++) b->bits[i] = random_word();
+    for (size_t i = 0; i < b->n; i++) {
+        uint8_t bytes[64];
+        for (int k = 0; k < 8; k++) memcpy(bytes + 8 * k, &(uint64_t){random_word()}, 8);
+        zk_fr_from_bytes_wide(&b->scalars[i], bytes);
+        zk_fr_from_u64(&small[i], random_word());
+    }
+    unsigned c = b->window_bits ? b->window_bits : zk_fixed_base_window_bits(b->n);
+    cuzk_status status = zk_fixed_base_g1_create(&b->table1, &zk_g1_generator, c, b->pool, &b->err);
+    if (status == CUZK_OK) status = zk_fixed_base_g2_create(&b->table2, &zk_g2_generator, g2 ? c : 4, b->pool, &b->err);
+    if (status == CUZK_OK && !g2) status = zk_fixed_base_g1_mul(b->table1, b->g1, small, b->n, b->pool, &b->err);
+    if (status == CUZK_OK && g2) status = zk_fixed_base_g2_mul(b->table2, b->g2, small, b->n, b->pool, &b->err);
+    free(small);
+    return status;
+}
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "g1";
+    bench b = {.n = (size_t)1 << (argc > 2 ? atoi(argv[2]) : 16),
+               .window_bits = argc > 5 ? (unsigned)atoi(argv[5]) : 0};
+    int repeat = argc > 4 ? atoi(argv[4]) : 5;
+    size_t length = strlen(what);
+    b.scalar_code = what[length - 1] == 's';
+    length -= b.scalar_code;
+    if (zk_pool_create(&b.pool, argc > 3 ? (unsigned)atoi(argv[3]) : 1, &b.err) != CUZK_OK ||
+        make_inputs(&b, what[length - 1] == '2') != CUZK_OK) {
+        fprintf(stderr, "%s\n", b.err.message);
+        return 1;
+    }
+    for (size_t k = 0; k < sizeof benches / sizeof benches[0]; k++) {
+        if (strncmp(what, benches[k].name, length) != 0 || benches[k].name[length]) continue;
+        double wall = 1e9, cpu = 1e9;
+        for (int i = 0; i < repeat; i++) {
+            double wall_start = seconds(CLOCK_MONOTONIC), cpu_start = seconds(CLOCK_PROCESS_CPUTIME_ID);
+            if (benches[k].run(&b) != CUZK_OK) {
+                fprintf(stderr, "%s\n", b.err.message);
+                return 1;
+            }
+            double w = seconds(CLOCK_MONOTONIC) - wall_start, c = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_start;
+            if (w < wall) wall = w;
+            if (c < cpu) cpu = c;
+        }
+        printf("%s n %zu threads %u: wall %.2f ms, cpu %.2f ms, %.1f ns a point (cpu)\n", what, b.n,
+               zk_pool_n_threads(b.pool), wall * 1e3, cpu * 1e3, cpu * 1e9 / (double)b.n);
+    }
+    return 0;
+}
