@@ -96,22 +96,34 @@ static inline char *zk_json_parse(char *s, zk_json *r) {
     return s + length;
 }
 
-/* path: relative to the folder of the vectors. */
+/* path: relative to the folder of the vectors. A file is read once. */
 static inline const zk_json *zk_json_load(const char *path) {
+    static struct loaded {
+        struct loaded *next;
+        char *name, *text;
+        zk_json root;
+    } * files;
+    for (const struct loaded *f = files; f; f = f->next)
+        if (strcmp(f->name, path) == 0) return &f->root;
     char name[4096];
     snprintf(name, sizeof name, "%s/%s", zk_test_vectors_dir(), path);
-    FILE *f = fopen(name, "rb");
-    if (!f) ZK_FAIL_CASE("cannot open %s", name);
-    fseek(f, 0, SEEK_END);
-    long size = ftell(f);
-    rewind(f);
-    char *s = malloc((size_t)size + 1);
-    zk_json *root = malloc(sizeof *root);
-    if (!s || !root || fread(s, 1, (size_t)size, f) != (size_t)size) ZK_FAIL_CASE("cannot read %s", name);
-    s[size] = 0;
-    fclose(f);
-    zk_json_parse(s, root);
-    return root;
+    FILE *in = fopen(name, "rb");
+    if (!in) ZK_FAIL_CASE("cannot open %s", name);
+    fseek(in, 0, SEEK_END);
+    long size = ftell(in);
+    rewind(in);
+    struct loaded *file = calloc(1, sizeof *file);
+    if (!file) ZK_FAIL_CASE("json: out of memory");
+    file->next = files;
+    file->name = strdup(path);
+    file->text = malloc((size_t)size + 1);
+    if (!file->name || !file->text || fread(file->text, 1, (size_t)size, in) != (size_t)size)
+        ZK_FAIL_CASE("cannot read %s", name);
+    file->text[size] = 0;
+    fclose(in);
+    zk_json_parse(file->text, &file->root);
+    files = file;
+    return &file->root;
 }
 
 /* NULL if the object has no such key. */

@@ -54,6 +54,7 @@ static big big_mul(const big *a, const big *b) {
     big r = {{0}};
     for (int i = 0; i < MAX_DIGITS; i++) {
         uint64_t carry = 0;
+        if (a->d[i] == 0) continue;
         for (int j = 0; i + j < MAX_DIGITS; j++) {
             carry += (uint64_t)a->d[i] * b->d[j] + r.d[i + j];
             r.d[i + j] = (uint32_t)carry;
@@ -63,13 +64,24 @@ static big big_mul(const big *a, const big *b) {
     return r;
 }
 
-/* a mod m by shifting in one bit at a time. */
+/* a mod m by shifting in one bit at a time; m below 2^415. */
 static big big_mod(const big *a, const big *m) {
+    enum { DIGITS = 13 };
     big r = {{0}};
-    for (int bit = 32 * MAX_DIGITS - 1; bit >= 0; bit--) {
-        for (int i = MAX_DIGITS - 1; i >= 0; i--) r.d[i] = r.d[i] << 1 | (i ? r.d[i - 1] >> 31 : 0);
-        r.d[0] |= a->d[bit / 32] >> (bit % 32) & 1;
-        if (big_compare(&r, m) >= 0) r = big_sub(&r, m);
+    int bit = 32 * MAX_DIGITS - 1;
+    while (bit >= 31 && a->d[bit / 32] == 0) bit -= 32;
+    for (; bit >= 0; bit--) {
+        for (int i = DIGITS - 1; i > 0; i--) r.d[i] = r.d[i] << 1 | r.d[i - 1] >> 31;
+        r.d[0] = r.d[0] << 1 | (a->d[bit / 32] >> (bit % 32) & 1);
+        int top = DIGITS - 1;
+        while (top > 0 && r.d[top] == m->d[top]) top--;
+        if (r.d[top] < m->d[top]) continue;
+        int64_t carry = 0;
+        for (int i = 0; i < DIGITS; i++) {
+            carry += (int64_t)r.d[i] - m->d[i];
+            r.d[i] = (uint32_t)carry;
+            carry >>= 32;
+        }
     }
     return r;
 }
