@@ -34,6 +34,7 @@ static inline void zk_fp_add(zk_fp *r, const zk_fp *a, const zk_fp *b);
 static inline void zk_fp_sub(zk_fp *r, const zk_fp *a, const zk_fp *b);
 static inline void zk_fp_neg(zk_fp *r, const zk_fp *a);
 static inline void zk_fp_double(zk_fp *r, const zk_fp *a);
+static inline void zk_fp_halve(zk_fp *r, const zk_fp *a); /* a / 2 */
 static inline void zk_fp_mul(zk_fp *r, const zk_fp *a, const zk_fp *b);
 static inline void zk_fp_sqr(zk_fp *r, const zk_fp *a);
 void zk_fp_pow_var(zk_fp *r, const zk_fp *a, const uint64_t *e, size_t n_limbs);
@@ -58,6 +59,7 @@ static inline void zk_fp2_add(zk_fp2 *r, const zk_fp2 *a, const zk_fp2 *b);
 static inline void zk_fp2_sub(zk_fp2 *r, const zk_fp2 *a, const zk_fp2 *b);
 static inline void zk_fp2_neg(zk_fp2 *r, const zk_fp2 *a);
 static inline void zk_fp2_double(zk_fp2 *r, const zk_fp2 *a);
+static inline void zk_fp2_halve(zk_fp2 *r, const zk_fp2 *a); /* a / 2 */
 static inline void zk_fp2_mul(zk_fp2 *r, const zk_fp2 *a, const zk_fp2 *b);
 static inline void zk_fp2_sqr(zk_fp2 *r, const zk_fp2 *a);
 static inline void zk_fp2_mul_fp(zk_fp2 *r, const zk_fp2 *a, const zk_fp *b);

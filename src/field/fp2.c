@@ -67,13 +67,6 @@ static void pow_p_minus_3_over_4(zk_fp *r, const zk_fp *a) {
     zk_fp_pow_var(r, a, exponent, 6);
 }
 
-/* r = 1/2 a */
-static void halve(zk_fp *r, const zk_fp *a) {
-    static const zk_fp half = {{0x1804000000015554, 0x855000053ab00001, 0x633cb57c253c276f, 0x6e22d1ec31ebb502,
-                                0xd3916126f2d14ca2, 0x17fbb8571a006596}};
-    zk_fp_mul(r, a, &half);
-}
-
 /* Some square root of a, c1 != 0, by the complex method: with n = sqrt(c0^2 + c1^2) one of d = (c0 +- n)/2 is a square
  * x^2 in Fp, and the root is x + c1/(2x) u. Two exponentiations: w = d^((p-3)/4) gives x = d w, and d w^2 = +-1 says
  * whether d is a square. If it is not, the other sign's d' = -c1^2/(4d) is one, whose root c1/(2x) follows from the
@@ -85,10 +78,10 @@ static bool complex_sqrt(zk_fp2 *r, const zk_fp2 *a) {
     zk_fp_add(&norm, &norm, &t);
     if (!zk_fp_sqrt_var(&t, &norm)) return false; /* a is a square in Fp2 exactly if its norm is one in Fp */
     zk_fp_add(&d, &a->c0, &t);
-    halve(&d, &d);
+    zk_fp_halve(&d, &d);
     pow_p_minus_3_over_4(&w, &d);
     zk_fp_mul(&x, &d, &w); /* d w^2 = x w = 1: x^2 = d, w = 1/x;  x w = -1: x^2 = -d, w = -1/x */
-    halve(&y, &a->c1);
+    zk_fp_halve(&y, &a->c1);
     zk_fp_mul(&y, &y, &w);
     zk_fp_mul(&t, &x, &w);
     if (zk_fp_is_one(&t)) {

@@ -38,6 +38,11 @@ static inline void zk_fp_neg(zk_fp *r, const zk_fp *a) {
 
 static inline void zk_fp_double(zk_fp *r, const zk_fp *a) { zk_fp_add(r, a, a); }
 
+static inline void zk_fp_halve(zk_fp *r, const zk_fp *a) {
+    ZK_FP_LOCAL_MODULUS(p);
+    zk_limbs_halve_mod(r->l, a->l, p, 6);
+}
+
 static inline void zk_fp_mul(zk_fp *r, const zk_fp *a, const zk_fp *b) { zk_field_active.fp_mul(r, a, b); }
 static inline void zk_fp_sqr(zk_fp *r, const zk_fp *a) { zk_field_active.fp_sqr(r, a); }
 
@@ -63,6 +68,11 @@ static inline void zk_fp2_neg(zk_fp2 *r, const zk_fp2 *a) {
 static inline void zk_fp2_double(zk_fp2 *r, const zk_fp2 *a) {
     zk_fp_double(&r->c0, &a->c0);
     zk_fp_double(&r->c1, &a->c1);
+}
+
+static inline void zk_fp2_halve(zk_fp2 *r, const zk_fp2 *a) {
+    zk_fp_halve(&r->c0, &a->c0);
+    zk_fp_halve(&r->c1, &a->c1);
 }
 
 static inline void zk_fp2_mul(zk_fp2 *r, const zk_fp2 *a, const zk_fp2 *b) { zk_field_active.fp2_mul(r, a, b); }

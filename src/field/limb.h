@@ -87,6 +87,15 @@ ZK_INLINE void zk_limbs_sub_mod(uint64_t *r, const uint64_t *a, const uint64_t *
     (void)carry;
 }
 
+/* r = a / 2 mod p, p odd; needs 2p < 2^(64 n). */
+ZK_INLINE void zk_limbs_halve_mod(uint64_t *r, const uint64_t *a, const uint64_t *p, const int n) {
+    uint64_t t[8], mask = 0 - (a[0] & 1);
+    unsigned char carry = 0;
+    ZK_UNROLL for (int i = 0; i < n; i++) carry = zk_adc(carry, a[i], p[i] & mask, &t[i]);
+    (void)carry;
+    ZK_UNROLL for (int i = 0; i < n; i++) r[i] = t[i] >> 1 | (i + 1 < n ? t[i + 1] << 63 : 0);
+}
+
 ZK_INLINE bool zk_limbs_is_zero(const uint64_t *a, const int n) {
     uint64_t any = 0;
     ZK_UNROLL for (int i = 0; i < n; i++) any |= a[i];

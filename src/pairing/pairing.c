@@ -28,19 +28,13 @@ typedef struct walker {
     zk_fp2 x, y, z;
 } walker;
 
-static void halve(zk_fp2 *r, const zk_fp2 *a) {
-    static const zk_fp half = {{0x1804000000015554, 0x855000053ab00001, 0x633cb57c253c276f, 0x6e22d1ec31ebb502,
-                                0xd3916126f2d14ca2, 0x17fbb8571a006596}};
-    zk_fp2_mul_fp(r, a, &half);
-}
-
 /* t = 2 t and the tangent at the old t. C. Costello, T. Lange, M. Naehrig, "Faster pairing computations on curves with
  * high-degree twists", 2010, in the form of D. Aranha et al., "Faster explicit formulas for computing pairings over
  * ordinary curves", 2011: 3M + 6S. */
 static void double_step(line *l, walker *t) {
     zk_fp2 a, b, c, e, f, g, h, s;
     zk_fp2_mul(&a, &t->x, &t->y);
-    halve(&a, &a);
+    zk_fp2_halve(&a, &a);
     zk_fp2_sqr(&b, &t->y);
     zk_fp2_sqr(&c, &t->z);
     /* e = 3 b' z^2 with b' = 4 (1 + u) */
@@ -52,7 +46,7 @@ static void double_step(line *l, walker *t) {
     zk_fp2_double(&f, &e);
     zk_fp2_add(&f, &f, &e);
     zk_fp2_add(&g, &b, &f);
-    halve(&g, &g);
+    zk_fp2_halve(&g, &g);
     zk_fp2_add(&h, &t->y, &t->z);
     zk_fp2_sqr(&h, &h);
     zk_fp2_add(&s, &b, &c);

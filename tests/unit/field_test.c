@@ -522,6 +522,22 @@ static void test_fp2(void) {
     zk_fp2_batch_inv_var(batch, 0, scratch);
 }
 
+static void test_halve(void) {
+    uint64_t e[MAX_EDGES][6];
+    size_t n_edges = edges(e, zk_fp_modulus, 6);
+    big p = big_from_limbs(zk_fp_modulus, 6);
+    for (size_t i = 0; i < n_edges; i++) {
+        zk_fp a, half, again;
+        memcpy(&a, e[i], sizeof a);
+        zk_fp_halve(&half, &a);
+        big b = big_from_limbs(half.l, 6);
+        zk_fp_double(&again, &half);
+        ZK_CHECKF(big_compare(&b, &p) < 0 && zk_fp_eq(&again, &a), "edge %zu", i);
+        zk_fp_halve(&a, &a);
+        ZK_CHECK(zk_fp_eq(&a, &half));
+    }
+}
+
 static void test_lexicographic(void) {
     uint64_t half[6];
     for (int i = 0; i < 6; i++) half[i] = zk_fp_modulus[i] >> 1 | (i < 5 ? zk_fp_modulus[i + 1] << 63 : 0);
@@ -594,4 +610,5 @@ VARIANTS(test_fp2)
 VARIANTS(test_lexicographic)
 
 ZK_TEST_MAIN(BOTH(test_arithmetic), BOTH(test_inverses), BOTH(test_batch_inverses), BOTH(test_roots),
-             BOTH(test_fr_reduction), BOTH(test_pow), BOTH(test_fp2), BOTH(test_lexicographic), ZK_CASE(test_dispatch))
+             BOTH(test_fr_reduction), BOTH(test_pow), BOTH(test_fp2), BOTH(test_lexicographic), ZK_CASE(test_halve),
+             ZK_CASE(test_dispatch))
