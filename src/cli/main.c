@@ -7,10 +7,11 @@
 #include "cli/session.h"
 
 static const cli_command *const commands[] = {
-    &cli_prove,        &cli_verify,       &cli_inspect,          &cli_setup,          &cli_params_info,
-    &cli_params_check, &cli_circuit_info, &cli_circuit_digest,   &cli_witness_digest, &cli_setup_r1cs,
-    &cli_prove_r1cs,   &cli_verify_r1cs,  &cli_bench_msm,        &cli_bench_ntt,      &cli_bench_masked_sum,
-    &cli_bench_prove,  &cli_bench_setup,  &cli_bench_synthesize, &cli_bench_verify,
+    &cli_prove,          &cli_verify,         &cli_inspect,          &cli_sample,
+    &cli_setup,          &cli_params_info,    &cli_params_check,     &cli_circuit_info,
+    &cli_circuit_digest, &cli_witness_digest, &cli_setup_r1cs,       &cli_prove_r1cs,
+    &cli_verify_r1cs,    &cli_bench_msm,      &cli_bench_ntt,        &cli_bench_masked_sum,
+    &cli_bench_prove,    &cli_bench_setup,    &cli_bench_synthesize, &cli_bench_verify,
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 

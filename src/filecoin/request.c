@@ -15,6 +15,14 @@ static const char *const priority_proto_names[ZK_N_PRIORITIES] = {"PRIORITY_UNSP
 
 const char *zk_proof_kind_name(zk_proof_kind kind) { return (unsigned)kind < ZK_N_KINDS ? kind_names[kind] : NULL; }
 
+const char *zk_proof_kind_proto_name(zk_proof_kind kind) {
+    return kind_proto_names[(unsigned)kind < ZK_N_KINDS ? kind : 0];
+}
+
+const char *zk_priority_proto_name(zk_priority priority) {
+    return priority_proto_names[(unsigned)priority < ZK_N_PRIORITIES ? priority : 0];
+}
+
 zk_proof_kind zk_proof_kind_by_name(const char *name) {
     for (unsigned i = 1; i < ZK_N_KINDS; i++)
         if (strcmp(kind_names[i], name) == 0) return (zk_proof_kind)i;

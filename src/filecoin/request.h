@@ -29,6 +29,9 @@ typedef enum zk_priority {
 
 /* "porep", "update", "window", "winning" as on the command line; NULL for UNSPECIFIED. */
 const char *zk_proof_kind_name(zk_proof_kind kind);
+/* Names of the gRPC enums. */
+const char *zk_proof_kind_proto_name(zk_proof_kind kind);
+const char *zk_priority_proto_name(zk_priority priority);
 /* UNSPECIFIED if the text is no kind. */
 zk_proof_kind zk_proof_kind_by_name(const char *name);
 
@@ -53,6 +56,8 @@ typedef struct zk_request {
 
 cuzk_status zk_request_read_file(zk_request **request, const char *path, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_request_read_memory(zk_request **request, const void *text, size_t n, cuzk_err *err) ZK_MUST_USE;
+/* Writes the file form, whole or not at all. */
+cuzk_status zk_request_write_file(const zk_request *request, const char *path, cuzk_err *err) ZK_MUST_USE;
 void zk_request_destroy(zk_request *request); /* NULL is fine */
 
 #endif

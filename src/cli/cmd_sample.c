@@ -1,0 +1,122 @@
+/* cuzk sample */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/circuits.h"
+#include "cli/commands.h"
+#include "cli/proving.h"
+#include "cli/session.h"
+#include "filecoin/c1_write.h"
+#include "filecoin/sample.h"
+
+typedef struct sample_args {
+    const char *kind_name, *text, *out_path, *registered_name;
+    uint64_t sector_bytes, miner, sector;
+    bool as_c1;
+    cli_work work;
+} sample_args;
+
+/* The registered type of that name, or the newest interactive one of the size. */
+static cuzk_status find_seal(const zk_registered_seal **seal, const sample_args *args, cuzk_err *err) {
+    *seal = NULL;
+    if (args->registered_name) {
+        *seal = zk_registered_seal_by_name(args->registered_name, strlen(args->registered_name));
+        if (!*seal)
+            return ZK_FAIL(err, CUZK_USAGE,
+                           "--registered-proof: found \"%s\", expected a name such as StackedDrg32GiBV1_1",
+                           args->registered_name);
+        if ((*seal)->sector_bytes != args->sector_bytes)
+            return ZK_FAIL(err, CUZK_USAGE, "--registered-proof: %s is of another sector size", (*seal)->name);
+        return CUZK_OK;
+    }
+    for (unsigned i = 0; i < ZK_N_REGISTERED_SEALS; i++) {
+        const zk_registered_seal *s = &zk_registered_seals[i];
+        if (s->sector_bytes == args->sector_bytes && s->api_version == ZK_API_1_1_0 &&
+            s->feature == ZK_POREP_INTERACTIVE)
+            *seal = s;
+    }
+    char size[32];
+    if (!*seal)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED,
+                       "--sector-size: found %s, expected a registered size (2KiB, 8MiB, 512MiB, "
+                       "32GiB, 64GiB)",
+                       cli_format_size(size, args->sector_bytes));
+    return CUZK_OK;
+}
+
+static cuzk_status sample_porep(const sample_args *args, zk_pool *pool, cuzk_err *err) {
+    const zk_registered_seal *seal = NULL;
+    zk_c1 *c1 = NULL;
+    char *text = NULL, id[64];
+    size_t n = 0;
+    cuzk_status status = CUZK_OK;
+    ZK_GOTO(find_seal(&seal, args, err));
+    cli_progress(NULL, "making the sector", 0, 0);
+    ZK_GOTO(zk_sample_porep(&c1, seal, args->text, args->miner, args->sector, pool, err));
+    if (args->as_c1) {
+        ZK_GOTO(zk_c1_write_json(&text, &n, c1, err));
+        ZK_GOTO(zk_file_write(args->out_path, text, n, err));
+    } else {
+        ZK_GOTO(zk_c1_write_envelope(&text, &n, c1, err));
+        snprintf(id, sizeof id, "porep-%" PRIu64 "-%" PRIu64, args->miner, args->sector);
+        zk_request request = {
+            .request_id = id,
+            .kind = ZK_KIND_POREP,
+            .sector_bytes = seal->sector_bytes,
+            .registered_proof = seal->number,
+            .sector_number = args->sector,
+            .miner_id = args->miner,
+            .vanilla_proof = {(uint8_t *)text, n},
+        };
+        ZK_GOTO(zk_request_write_file(&request, args->out_path, err));
+    }
+    cli_progress_end();
+    printf("%s: %s of miner %" PRIu64 ", sector %" PRIu64 ", %s, %" PRIu32 " partitions\n", args->out_path,
+           args->as_c1 ? "C1 output" : "PoRep request", args->miner, args->sector, seal->name, seal->n_partitions);
+out:
+    cli_progress_end();
+    free(text);
+    zk_c1_destroy(c1);
+    return status;
+}
+
+static int run(const cli_command *self, int argc, char **argv) {
+    sample_args args = {.text = "cuzk a", .miner = 1193, .sector = 117};
+    cuzk_err err = {0};
+    zk_pool *pool = NULL;
+    zk_proof_kind kind;
+    cli_option options[] = {
+        {"sector-size", "S", CLI_SIZE, &args.sector_bytes, "sector size: 2KiB, 8MiB, 512MiB, 32GiB, 64GiB", true},
+        {"o", "FILE", CLI_STRING, &args.out_path, "where the request goes", true},
+        {"seed", "TEXT", CLI_STRING, &args.text, "text that all values follow from (default \"cuzk a\")"},
+        {"miner", "N", CLI_U64, &args.miner, "miner number (default 1193)"},
+        {"sector", "N", CLI_U64, &args.sector, "sector number (default 117)"},
+        {"registered-proof", "NAME", CLI_STRING, &args.registered_name,
+         "PoRep: type of the sector (default: the interactive type of version 1.1)"},
+        {"c1", NULL, CLI_FLAG, &args.as_c1, "PoRep: write the output of commit phase 1 instead of a request"},
+        CLI_WORK_OPTIONS(args.work),
+    };
+    cli_positional positionals[] = {{"KIND", &args.kind_name, "porep, winning, window or update", false}};
+    bool help = false;
+    cuzk_status status = CUZK_OK;
+    ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], positionals, 1, &help, &err));
+    if (help) goto out;
+    ZK_GOTO(cli_kind(&kind, args.kind_name, &err));
+    ZK_GOTO(cli_check_writable(args.out_path, &err));
+    ZK_GOTO(cli_work_start(&args.work, &pool, &err));
+    if (kind == ZK_KIND_POREP)
+        ZK_GOTO(sample_porep(&args, pool, &err));
+    else
+        ZK_GOTO(ZK_FAIL(&err, CUZK_UNSUPPORTED, "samples of kind %s are not part of this version", args.kind_name));
+out:
+    zk_pool_destroy(pool);
+    return cli_report(self, status, &err);
+}
+
+const cli_command cli_sample = {"sample", "makes a valid request of the real shape, without a sector", run,
+                                "Sectors of up to 8 MiB are really sealed. Larger ones are sparse: only what the "
+                                "challenges open exists, so that a\n"
+                                "32 GiB request takes seconds."};
