@@ -1,4 +1,5 @@
 /* msm.json, all of it, and sums of known multiples of the generator in every size, shape and cut; see msm_group.inc. */
+#include "base/alloc.h"
 #include "hash/sha256.h"
 #include "msm/batch_affine.h"
 #include "msm/msm.h"
@@ -179,4 +180,5 @@ ZK_TEST_MAIN(ZK_CASE(test_recode), ZK_CASE(test_memory), ZK_CASE(g1_batch_add), 
              ZK_CASE(g1_fixed_base), ZK_CASE(g2_fixed_base), ZK_CASE(g1_vectors), ZK_CASE(g2_vectors),
              ZK_CASE(g1_sizes), ZK_CASE(g2_sizes), ZK_CASE(g1_infinity), ZK_CASE(g2_infinity), ZK_CASE(g1_collisions),
              ZK_CASE(g2_collisions), ZK_CASE(g1_digit_patterns), ZK_CASE(g2_digit_patterns), ZK_CASE(g1_threads),
-             ZK_CASE(g2_threads), ZK_CASE(g1_masked), ZK_CASE(g2_masked))
+             ZK_CASE(g2_threads), ZK_CASE(g1_masked), ZK_CASE(g2_masked), ZK_CASE(g1_out_of_memory),
+             ZK_CASE(g2_out_of_memory))
