@@ -2,6 +2,7 @@
 
 static const zk_kind_ops *const kinds[ZK_N_KINDS] = {
     [ZK_KIND_POREP] = &zk_kind_porep,
+    [ZK_KIND_UPDATE] = &zk_kind_update,
     [ZK_KIND_WINDOW] = &zk_kind_window,
     [ZK_KIND_WINNING] = &zk_kind_winning,
 };

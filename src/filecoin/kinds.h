@@ -27,6 +27,7 @@ typedef struct zk_kind_ops {
 
 extern const zk_kind_ops zk_kind_porep;                   /* porep.c */
 extern const zk_kind_ops zk_kind_winning, zk_kind_window; /* post.c */
+extern const zk_kind_ops zk_kind_update;                  /* update.c */
 
 /* UNSUPPORTED for a kind that is not built in. */
 cuzk_status zk_kind_get(const zk_kind_ops **ops, zk_proof_kind kind, cuzk_err *err) ZK_MUST_USE;
