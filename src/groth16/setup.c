@@ -265,11 +265,13 @@ static cuzk_status make_keys(zk_setup_result *result, setup_job *job, zk_vk *vk,
     ZK_TRY(make_vk(vk, job, err));
     zk_span_close(o->trace, span);
 
+    span = zk_span_open_kernel(o->trace, "open"); /* a resumed file is read up to where it ends */
     fingerprint(print, program, &job->toxic);
     ZK_TRY(zk_key_writer_open(&job->writer, o->params_path, o->resumable && o->toxic ? print : NULL, err));
     job->writing = true;
     result->resumed_bytes = job->writer.resumed;
     ZK_TRY(write_vk(job, vk, result->vk_sha256, err));
+    zk_span_close(o->trace, span);
 
     span = zk_span_open_kernel(o->trace, "h");
     ZK_TRY(write_section(job, ZK_PARAMS_H, n_h, NULL, err));
