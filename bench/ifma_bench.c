@@ -1,8 +1,8 @@
 /* The IFMA kernels beside the scalar ones.
  *
  *   ifma_bench WHAT [LOG2_N] [THREADS] [REPEAT] [WINDOW_BITS]
- *   WHAT: g1 g2 (multi-scalar multiplication), sum1 sum2 (masked sum, half the bits set), fixed1 fixed2; a trailing s
- * asks for the scalar code ("g1s")
+ *   WHAT: g1 g2 (multi-scalar multiplication), sum1 sum2 (masked sum, half the bits set), fixed1 fixed2, ntt, intt,
+ * quotient; a trailing s asks for the scalar code ("g1s")
  *
  * Prints the least wall and CPU time of the repetitions; CPU time counts all threads and suffers less from neighbours.
  */
@@ -12,8 +12,10 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/mem.h"
 #include "msm/ifma/ifma.h"
 #include "msm/plan.h"
+#include "ntt/ntt.h"
 
 static double seconds(clockid_t clock) {
     struct timespec t;
@@ -38,6 +40,8 @@ typedef struct bench {
     void *result;
     zk_fixed_base_g1 *table1;
     zk_fixed_base_g2 *table2;
+    zk_ntt_domain *domain;
+    zk_fr *vectors[3];
     size_t n;
     bool scalar_code;
     unsigned window_bits;
@@ -80,11 +84,40 @@ static cuzk_status run_fixed2(bench *b) {
     return zk_fixed_base_g2_mul(b->table2, b->result, b->scalars, b->n, b->pool, &b->err);
 }
 
+static cuzk_status run_ntt(bench *b) {
+    zk_ntt_forward(b->domain, b->vectors[0], b->pool);
+    return CUZK_OK;
+}
+
+static cuzk_status run_intt(bench *b) {
+    zk_ntt_inverse(b->domain, b->vectors[0], b->pool);
+    return CUZK_OK;
+}
+
+static cuzk_status run_quotient(bench *b) {
+    zk_ntt_quotient(b->domain, b->vectors[0], b->vectors[1], b->vectors[2], b->pool);
+    return CUZK_OK;
+}
+
 static const struct {
     const char *name;
     cuzk_status (*run)(bench *b);
 } benches[] = {{"g1", run_g1},     {"g2", run_g2},         {"sum1", run_sum1},
-               {"sum2", run_sum2}, {"fixed1", run_fixed1}, {"fixed2", run_fixed2}};
+               {"sum2", run_sum2}, {"fixed1", run_fixed1}, {"fixed2", run_fixed2},
+               {"ntt", run_ntt},   {"intt", run_intt},     {"quotient", run_quotient}};
+
+static cuzk_status make_vectors(bench *b, unsigned log2_n) {
+    if (b->scalar_code && setenv("CUZK_CPU", "adx", 1) != 0) return CUZK_OUT_OF_MEMORY;
+    cuzk_status status = zk_ntt_domain_create(&b->domain, log2_n, b->pool, &b->err);
+    for (int v = 0; v < 3 && status == CUZK_OK; v++) {
+        void *block;
+        status = zk_mem_alloc(&block, "vector", b->n * sizeof(zk_fr), &b->err);
+        if (status != CUZK_OK) break;
+        b->vectors[v] = block;
+        for (size_t i = 0; i < b->n; i++) zk_fr_from_u64(&b->vectors[v][i], random_word());
+    }
+    return status;
+}
 
 /* Distinct bases: multiples of the generator by random numbers of 64 bits. */
 static cuzk_status make_inputs(bench *b, bool g2) {
@@ -119,8 +152,10 @@ int main(int argc, char **argv) {
     size_t length = strlen(what);
     b.scalar_code = what[length - 1] == 's';
     length -= b.scalar_code;
+    bool vectors = strncmp(what, "ntt", 3) == 0 || strncmp(what, "intt", 4) == 0 || strncmp(what, "quo", 3) == 0;
     if (zk_pool_create(&b.pool, argc > 3 ? (unsigned)atoi(argv[3]) : 1, &b.err) != CUZK_OK ||
-        make_inputs(&b, what[length - 1] == '2') != CUZK_OK) {
+        (vectors ? make_vectors(&b, argc > 2 ? (unsigned)atoi(argv[2]) : 16)
+                 : make_inputs(&b, what[length - 1] == '2')) != CUZK_OK) {
         fprintf(stderr, "%s\n", b.err.message);
         return 1;
     }

@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/mem.h"
+#include "ntt/domain.h"
+#include "ntt/ifma/ifma.h"
 #include "ntt/kernels.h"
 
 /* A transform runs as passes of up to PASS_LOG2 levels on tiles of strided rows, which are copied into a local buffer
@@ -14,10 +16,7 @@
  * n / 2^LEAF_LOG2 elements each, and no pass over memory is spent on twiddles.
  *
  * Sizes: a tile is 2^PASS_LOG2 * TILE_COLUMNS * 32 = 32 KiB, a leaf with its twiddles 2 * 16 KiB. */
-#define LEAF_LOG2 9
-#define PASS_LOG2 8
 #define TILE_COLUMNS 4
-#define MAX_PASSES 4 /* (32 - LEAF_LOG2) / PASS_LOG2, rounded up, one to spare */
 #define LEAF ((size_t)1 << LEAF_LOG2)
 #define TILE (((size_t)1 << PASS_LOG2) * TILE_COLUMNS)
 #define MAX_LOG2_N 32
@@ -25,30 +24,6 @@
 /* Bit reversal moves squares of 2^REVERSE_LOG2 runs of 2^REVERSE_LOG2 elements. */
 #define REVERSE_LOG2 4
 #define REVERSE ((size_t)1 << REVERSE_LOG2)
-
-/* Roots and shifts are kept in both directions: [0] w and g, [1] their inverses. */
-typedef struct roots {
-    zk_fr *zeta;       /* [n_zeta] twiddles, see kernels.h */
-    zk_fr *shift;      /* [n_leaves] w^brv(s), brv over log2 n_leaves bits */
-    zk_fr *coset_leaf; /* [2^log2_leaf] g^(n_leaves brv(i)), brv over log2_leaf bits */
-    zk_fr *coset;      /* [n_leaves] g^brv(s) */
-} roots;
-
-typedef struct pass {
-    unsigned first_level, n_levels;
-} pass;
-
-struct zk_ntt_domain {
-    size_t n, n_leaves, n_zeta;
-    unsigned log2_n, log2_leaf, n_passes;
-    pass passes[MAX_PASSES];
-    roots roots[2];
-    zk_fr n_inverse;
-    zk_fr quotient_scale; /* 1 / (n (g^n - 1)) */
-    zk_fr *block;         /* the tables are one block */
-};
-
-typedef enum direction { FORWARD, INVERSE, NONE } direction;
 
 /* ---- Tables ---- */
 
@@ -70,7 +45,9 @@ static table_sizes sizes_of(unsigned log2_n) {
 
 size_t zk_ntt_domain_bytes(unsigned log2_n) {
     if (log2_n > MAX_LOG2_N) return 0;
-    return sizeof(zk_ntt_domain) + sizes_of(log2_n).n_all * sizeof(zk_fr);
+    size_t element = sizeof(zk_fr);
+    if (zk_ntt_ifma_usable(log2_n)) element += ZK_NTT_IFMA_ELEMENT_BYTES;
+    return sizeof(zk_ntt_domain) + sizes_of(log2_n).n_all * element;
 }
 
 /* t[i] = prod of step[k] over the bits k of i. */
@@ -153,6 +130,13 @@ cuzk_status zk_ntt_domain_create(zk_ntt_domain **domain, unsigned log2_n, zk_poo
     zk_fr_sub(&z, &z, &zk_fr_one);
     (void)zk_fr_inv_var(&z, &z);
     zk_fr_mul(&d->quotient_scale, &d->n_inverse, &z);
+#if ZK_HAVE_IFMA
+    if (zk_ntt_ifma_usable(log2_n)) status = zk_ntt_ifma_tables(d, s.n_all, pool, err);
+    if (status != CUZK_OK) {
+        zk_ntt_domain_destroy(d);
+        return status;
+    }
+#endif
     *domain = d;
     return CUZK_OK;
 }
@@ -160,17 +144,11 @@ cuzk_status zk_ntt_domain_create(zk_ntt_domain **domain, unsigned log2_n, zk_poo
 void zk_ntt_domain_destroy(zk_ntt_domain *domain) {
     if (!domain) return;
     zk_mem_free(domain->block);
+    zk_mem_free(domain->block52);
     free(domain);
 }
 
 /* ---- Strided passes ---- */
-
-typedef struct tile_job {
-    const zk_ntt_domain *domain;
-    zk_fr *x[3];
-    pass pass;
-    direction split, merge; /* which of the two to run; the middle of a quotient runs both */
-} tile_job;
 
 typedef struct tile_place {
     size_t first, stride, n_rows; /* of the tile in the vector */
@@ -241,6 +219,12 @@ static void middle_range(void *ctx, size_t begin, size_t end, unsigned thread) {
 }
 
 static void run_pass(const tile_job *job, zk_range_fn fn, zk_pool *pool) {
+#if ZK_HAVE_IFMA
+    if (job->domain->block52) {
+        zk_ntt_ifma_pass(job, pool);
+        return;
+    }
+#endif
     size_t n_tiles = job->domain->n / ((size_t)TILE_COLUMNS << job->pass.n_levels);
     /* Neighbouring tiles share pages. */
     size_t grain = n_tiles / (16 * (size_t)zk_pool_n_threads(pool));
@@ -258,16 +242,6 @@ static void merge_passes(const zk_ntt_domain *d, zk_fr *x, direction dir, unsign
 }
 
 /* ---- Leaves ---- */
-
-/* On each leaf of each vector: a split, a multiplication by `scale` and, where coset says so, the powers of g or 1/g,
- * a merge; each optional. */
-typedef struct leaf_job {
-    const zk_ntt_domain *domain;
-    zk_fr *x[3];
-    unsigned n_x;
-    direction split, coset, merge;
-    const zk_fr *scale; /* NULL: one */
-} leaf_job;
 
 /* The twiddles of leaf s, level k at twiddles + 2^k: zeta[i] shift^(2^(log2_leaf - 1 - k)), as the index s 2^k + i of
  * the table that is not there would say. */
@@ -313,6 +287,12 @@ static void leaf_range(void *ctx, size_t begin, size_t end, unsigned thread) {
 }
 
 static void run_leaves(const leaf_job *job, zk_pool *pool) {
+#if ZK_HAVE_IFMA
+    if (job->domain->block52) {
+        zk_ntt_ifma_leaves(job, pool);
+        return;
+    }
+#endif
     size_t grain = job->domain->n_leaves / (16 * (size_t)zk_pool_n_threads(pool));
     zk_pool_for(pool, job->domain->n_leaves, grain ? grain : 1, leaf_range, (void *)job);
 }

@@ -1,0 +1,53 @@
+/* What ntt.c and its vector variants share: the tables of a domain and the two kinds of pass. */
+#ifndef ZK_NTT_DOMAIN_H
+#define ZK_NTT_DOMAIN_H
+
+#include "ntt/ntt.h"
+
+#define LEAF_LOG2 9
+#define PASS_LOG2 8
+#define MAX_PASSES 4 /* (32 - LEAF_LOG2) / PASS_LOG2, rounded up, one to spare */
+
+/* Roots and shifts are kept in both directions: [0] w and g, [1] their inverses. */
+typedef struct roots {
+    zk_fr *zeta;       /* [n_zeta] twiddles, see kernels.h */
+    zk_fr *shift;      /* [n_leaves] w^brv(s), brv over log2 n_leaves bits */
+    zk_fr *coset_leaf; /* [2^log2_leaf] g^(n_leaves brv(i)), brv over log2_leaf bits */
+    zk_fr *coset;      /* [n_leaves] g^brv(s) */
+} roots;
+
+typedef struct pass {
+    unsigned first_level, n_levels;
+} pass;
+
+struct zk_ntt_domain {
+    size_t n, n_leaves, n_zeta;
+    unsigned log2_n, log2_leaf, n_passes;
+    pass passes[MAX_PASSES];
+    roots roots[2];
+    zk_fr n_inverse;
+    zk_fr quotient_scale;    /* 1 / (n (g^n - 1)) */
+    zk_fr *block;            /* the tables are one block */
+    struct zk_fr52 *block52; /* the same for ntt/ifma, in its form; NULL where that is not to be used */
+};
+
+typedef enum direction { FORWARD, INVERSE, NONE } direction;
+
+typedef struct tile_job {
+    const zk_ntt_domain *domain;
+    zk_fr *x[3];
+    pass pass;
+    direction split, merge; /* which of the two to run; the middle of a quotient runs both */
+} tile_job;
+
+/* On each leaf of each vector: a split, a multiplication by `scale` and, where coset says so, the powers of g or 1/g,
+ * a merge; each optional. */
+typedef struct leaf_job {
+    const zk_ntt_domain *domain;
+    zk_fr *x[3];
+    unsigned n_x;
+    direction split, coset, merge;
+    const zk_fr *scale; /* NULL: one */
+} leaf_job;
+
+#endif
