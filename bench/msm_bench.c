@@ -45,7 +45,8 @@ static void check(cuzk_status status) {
         }                                                                                                              \
         for (unsigned run = 0; run < n_runs; run++) {                                                                  \
             bench_start(&times);                                                                                       \
-            if (kind[0] == 'g')                                                                                        \
+            if (kind[0] == 'g' && !window_bits) check(zk_msm_##g(&sum, bases, scalars, n, pool, &err));                \
+            if (kind[0] == 'g' && window_bits)                                                                         \
                 check(zk_msm_##g##_tuned(&sum, bases, scalars, n, &(zk_msm_tuning){.window_bits = window_bits}, pool,  \
                                          &err));                                                                       \
             if (kind[0] == 'm') check(zk_masked_sum_##g(&sum, bases, bits, n, pool, &err));                            \

@@ -91,7 +91,7 @@ cuzk_status zk_msm_plan_make(zk_msm_plan *p, const zk_msm_group *group, size_t n
     p->low_bits = w->c - 1 - log2_bins;
     p->bin_buckets = (size_t)1 << p->low_bits;
 
-    size_t at_once = ENTRIES_AT_ONCE / p->n_entries;
+    size_t at_once = (tuning && tuning->entries_at_once ? tuning->entries_at_once : ENTRIES_AT_ONCE) / p->n_entries;
     p->n_at_once = at_once < 1 ? 1 : at_once < w->n ? (unsigned)at_once : w->n;
     p->n_bucket_windows = p->n_slices > 1 ? w->n : p->n_at_once;
     p->segment = tuning && tuning->segment_entries ? tuning->segment_entries

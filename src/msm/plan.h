@@ -12,6 +12,7 @@ typedef struct zk_msm_tuning {
     unsigned window_bits;
     size_t slice_points;    /* most points whose digits are held at once */
     size_t segment_entries; /* most entries that one task sorts and adds up */
+    size_t entries_at_once; /* of windows worked on together */
 } zk_msm_tuning;
 
 typedef struct zk_msm_group {

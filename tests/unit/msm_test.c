@@ -1,4 +1,6 @@
-/* msm.json, all of it, and sums of known multiples of the generator in every size, shape and cut; see msm_group.inc. */
+/* msm.json, all of it, and sums of known multiples of the generator in every size, shape and cut; see msm_group.inc.
+ * Long inputs of the public functions go to vector code where the CPU has it; the *_tuned functions are the scalar
+ * code. */
 #include "base/alloc.h"
 #include "hash/sha256.h"
 #include "msm/batch_affine.h"
@@ -13,6 +15,11 @@ static zk_pool *two_threads(void) {
         ZK_CHECK_OK(zk_pool_create(&pool, 2, &err), err);
     }
     return pool;
+}
+
+/* Limits the code that runs from now on; NULL: no limit. */
+static void limit_cpu(const char *limit) {
+    ZK_CHECK((limit ? setenv("CUZK_CPU", limit, 1) : unsetenv("CUZK_CPU")) == 0);
 }
 
 static zk_fr *new_scalars(size_t n) {
