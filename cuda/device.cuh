@@ -1,0 +1,96 @@
+/* Inside the CUDA folder: the device object, its memory pool, and how calls and launches are checked. */
+#ifndef ZK_CUDA_DEVICE_CUH
+#define ZK_CUDA_DEVICE_CUH
+
+#include "cuda_kernels.h"
+#include "platform.cuh"
+
+#include <map>
+
+#if !defined(ZK_CUDA_EMULATE)
+#include <cuda_runtime.h>
+#define ZK_DYNAMIC_SHARED(type, name)                                                                                  \
+    extern __shared__ uint4 zk_dynamic_shared_[];                                                                      \
+    type *name = (type *)zk_dynamic_shared_
+#define ZK_LAUNCH(kernel, grid, block, shared, stream, ...) kernel<<<grid, block, shared, stream>>>(__VA_ARGS__)
+#define ZK_LAUNCH_BARRIERS ZK_LAUNCH
+#endif
+
+namespace zk {
+
+cuzk_status cuda_fail(cuzk_err *err, const char *file, int line, const char *what, cudaError_t error);
+
+/* A CUDA call, checked; for functions that own nothing yet. */
+#define ZK_CUDA_TRY(expr)                                                                                              \
+    do {                                                                                                               \
+        cudaError_t zk_e_ = (expr);                                                                                    \
+        if (zk_e_ != cudaSuccess) return zk::cuda_fail(err, __FILE__, __LINE__, #expr, zk_e_);                         \
+    } while (0)
+/* A launch, checked. kernel: a plain name (templates go through a local variable). ZK_RUN_BARRIERS: kernels with barriers. */
+#define ZK_RUN(kernel, grid, block, shared, stream, ...)                                                               \
+    do {                                                                                                               \
+        ZK_LAUNCH(kernel, grid, block, shared, stream, __VA_ARGS__);                                                   \
+        cudaError_t zk_e_ = cudaGetLastError();                                                                        \
+        if (zk_e_ != cudaSuccess) return zk::cuda_fail(err, __FILE__, __LINE__, "launch of " #kernel, zk_e_);          \
+    } while (0)
+#define ZK_RUN_BARRIERS(kernel, grid, block, shared, stream, ...)                                                      \
+    do {                                                                                                               \
+        ZK_LAUNCH_BARRIERS(kernel, grid, block, shared, stream, __VA_ARGS__);                                          \
+        cudaError_t zk_e_ = cudaGetLastError();                                                                        \
+        if (zk_e_ != cudaSuccess) return zk::cuda_fail(err, __FILE__, __LINE__, "launch of " #kernel, zk_e_);          \
+    } while (0)
+
+constexpr int MAX_LANES = 4;
+constexpr size_t PINNED_BYTES = 1 << 20; /* for each lane */
+
+/* Twiddle tables of one transform size; see ntt.cu. */
+struct ntt_tables {
+    unsigned log2_n = 0;
+    bool valid = false, full = false;
+    zk_dptr memory = 0, full_memory = 0;
+};
+
+/* Buffers of the pool that one function needs, given back when it returns. Work queued on the main stream or on lanes that
+ * have been joined to it may still use them: the pool hands memory out only for later work on these streams. */
+struct scratch {
+    zk_cuda *device;
+    zk_dptr held[64];
+    int n = 0;
+    explicit scratch(zk_cuda *d) : device(d) {}
+    scratch(const scratch &) = delete;
+    scratch &operator=(const scratch &) = delete;
+    ~scratch() {
+        while (n) zk_cuda_free(device, held[--n]);
+    }
+    template <class T> cuzk_status take(T **p, size_t count, const char *name, cuzk_err *err) {
+        zk_dptr d = 0;
+        if (n == 64) return ZK_FAIL(err, CUZK_INTERNAL, "%s: more than 64 scratch buffers", name);
+        if (count > SIZE_MAX / sizeof(T))
+            return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu elements of %zu bytes", name, count, sizeof(T));
+        ZK_TRY(zk_cuda_alloc(&d, device, count * sizeof(T), name, err));
+        held[n++] = d;
+        *p = (T *)d;
+        return CUZK_OK;
+    }
+};
+
+ZK_HD u32 ceil_div(u64 a, u64 b) { return (u32)((a + b - 1) / b); }
+
+} // namespace zk
+
+struct zk_cuda {
+    int ordinal = 0;
+    int multiprocessors = 132;
+    char *pool = nullptr;
+    size_t pool_bytes = 0, used_bytes = 0, peak_bytes = 0;
+    std::map<size_t, size_t> free_pieces; /* offset -> bytes, neighbours merged */
+    std::map<size_t, size_t> taken;
+    cudaStream_t main{};                  /* all calls; lanes fork from it and join it */
+    cudaStream_t lane[zk::MAX_LANES]{};
+    cudaEvent_t fork{}, joined[zk::MAX_LANES]{};
+    char *pinned[zk::MAX_LANES]{};
+    zk::ntt_tables ntt;
+    unsigned tune_windows = 0, tune_batch = 0, tune_lanes = 0;
+};
+
+#endif

@@ -1,0 +1,107 @@
+/* Runs the kernels of this folder on the host, for tests on machines without a GPU.
+ *
+ * A launch runs its blocks one after the other in the calling thread. Kernels with barriers run the threads of a block as
+ * coroutines, switched at each barrier; others run as plain loops. Shared memory is static (one block at a time). Device
+ * memory is host memory, streams run at once, events do nothing. Only what the kernels here use is provided.
+ */
+#ifndef ZK_CUDA_EMULATE_H
+#define ZK_CUDA_EMULATE_H
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+
+#define __global__
+#define __host__
+#define __device__
+#define __shared__ static
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __restrict__
+
+struct uint2 {
+    uint32_t x, y;
+};
+struct alignas(16) uint4 {
+    uint32_t x, y, z, w;
+};
+struct dim3 {
+    unsigned x, y, z;
+};
+inline uint2 make_uint2(uint32_t x, uint32_t y) { return uint2{x, y}; }
+inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) { return uint4{x, y, z, w}; }
+template <class T> inline T __ldg(const T *p) { return *p; }
+inline uint32_t atomicAdd(uint32_t *p, uint32_t v) {
+    uint32_t old = *p;
+    *p += v;
+    return old;
+}
+inline unsigned long long atomicAdd(unsigned long long *p, unsigned long long v) {
+    unsigned long long old = *p;
+    *p += v;
+    return old;
+}
+inline uint32_t atomicMax(uint32_t *p, uint32_t v) {
+    uint32_t old = *p;
+    if (v > old) *p = v;
+    return old;
+}
+inline int __popc(uint32_t v) { return __builtin_popcount(v); }
+inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
+inline int __clz(uint32_t v) { return v ? __builtin_clz(v) : 32; }
+inline uint32_t __brev(uint32_t v) {
+    uint32_t r = 0;
+    for (int i = 0; i < 32; i++) r |= ((v >> i) & 1) << (31 - i);
+    return r;
+}
+
+extern dim3 threadIdx, blockIdx, blockDim, gridDim;
+extern char zk_emulate_shared[1 << 18];
+void zk_emulate_launch(unsigned grid, unsigned block, bool barriers, const std::function<void()> &thread);
+void __syncthreads();
+
+typedef int cudaError_t;
+typedef int cudaStream_t;
+typedef int cudaEvent_t;
+enum { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 };
+enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaFuncAttributeMaxDynamicSharedMemorySize };
+inline const char *cudaGetErrorString(cudaError_t) { return "emulated"; }
+inline const char *cudaGetErrorName(cudaError_t) { return "emulated"; }
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+inline cudaError_t cudaGetDeviceCount(int *n) { return *n = 1, cudaSuccess; }
+inline cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total) {
+    return *free_bytes = *total = (size_t)1 << 30, cudaSuccess;
+}
+inline cudaError_t cudaMalloc(void **p, size_t n) {
+    *p = aligned_alloc(512, (n + 511) & ~(size_t)511);
+    return *p ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+inline cudaError_t cudaMallocHost(void **p, size_t n) { return cudaMalloc(p, n); }
+inline cudaError_t cudaFree(void *p) { return free(p), cudaSuccess; }
+inline cudaError_t cudaFreeHost(void *p) { return free(p), cudaSuccess; }
+inline cudaError_t cudaMemcpyAsync(void *d, const void *s, size_t n, int, cudaStream_t) {
+    return memcpy(d, s, n), cudaSuccess;
+}
+inline cudaError_t cudaMemsetAsync(void *d, int v, size_t n, cudaStream_t) { return memset(d, v, n), cudaSuccess; }
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, int) { return *s = 0, cudaSuccess; }
+inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, int) { return *e = 0, cudaSuccess; }
+inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
+inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+template <class K> inline cudaError_t cudaFuncSetAttribute(K, int, int) { return cudaSuccess; }
+
+#define ZK_DYNAMIC_SHARED(type, name) type *name = (type *)zk_emulate_shared
+#define ZK_LAUNCH(kernel, grid, block, shared, stream, ...)                                                            \
+    ((void)(stream), zk_emulate_launch((unsigned)(grid), (unsigned)(block), false, [&] { kernel(__VA_ARGS__); }))
+#define ZK_LAUNCH_BARRIERS(kernel, grid, block, shared, stream, ...)                                                   \
+    ((void)(stream), zk_emulate_launch((unsigned)(grid), (unsigned)(block), true, [&] { kernel(__VA_ARGS__); }))
+
+#endif

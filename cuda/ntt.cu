@@ -1,0 +1,417 @@
+/* Number-theoretic transforms: tables, passes, and the quotient of Groth16. */
+#include "ntt_kernels.cuh"
+
+namespace zk {
+
+__global__ void __launch_bounds__(256) power_table(fr *out, u32 n, u32 log_columns, fr x, fr y, fr scale) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const u32 row = i >> log_columns, column = i & ((1u << log_columns) - 1);
+    store(&out[i], mul(scale, mul(pow_u64(x, (u64)row * column), pow_u64(y, row))));
+}
+
+__global__ void __launch_bounds__(256) full_table(fr *out, u32 n, u32 log_columns, factor_table table) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const u32 row = i >> log_columns, column = i & ((1u << log_columns) - 1);
+    const fr high = load(&table.high[((size_t)row << (log_columns - table.low_bits)) + (column >> table.low_bits)]);
+    const fr low = load(&table.low[((size_t)row << table.low_bits) + (column & ((1u << table.low_bits) - 1))]);
+    store(&out[i], mul(high, low));
+}
+
+constexpr u32 POWER_BITS = 14;
+
+__global__ void __launch_bounds__(256) scale_powers(fr *x, u32 n, factor_table table) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const fr f = mul(load(&table.high[i >> POWER_BITS]), load(&table.low[i & ((1u << POWER_BITS) - 1)]));
+    store(&x[i], mul(load(&x[i]), f));
+}
+
+__global__ void tiny_transform(fr *x, u32 log_n, fr w, fr scale) {
+    const u32 j = threadIdx.x, n = 1u << log_n;
+    fr acc = fr::zero(), wj = pow_u64(w, j), f = fr::one();
+    for (u32 i = 0; i < n; i++) {
+        acc = add(acc, mul(load(&x[i]), f));
+        f = mul(f, wj);
+    }
+    __syncthreads();
+    store(&x[j], mul(acc, scale));
+}
+
+__global__ void __launch_bounds__(256) quotient_points(fr *a, const fr *b, const fr *c, u32 n, fr scale) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    store(&a[i], mul(sub(mul(load(&a[i]), load(&b[i])), load(&c[i])), scale));
+}
+
+__global__ void __launch_bounds__(256) swap_digits(fr *x, u32 log_n1, u32 log_n2) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x, log_n = 2 * log_n1 + log_n2;
+    if (i >> log_n) return;
+    const u32 mask = (1u << log_n1) - 1, top = i >> (log_n1 + log_n2), mid = (i >> log_n1) & ((1u << log_n2) - 1);
+    const u32 j = ((i & mask) << (log_n1 + log_n2)) | (mid << log_n1) | top;
+    if (j <= i) return;
+    const fr a = load(&x[i]), b = load(&x[j]);
+    store(&x[i], b);
+    store(&x[j], a);
+}
+
+__global__ void __launch_bounds__(256) swap_negative(fr *x, u32 log_n) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x, n = 1u << log_n, j = (n - i) & (n - 1);
+    if (i >= n || j <= i) return;
+    const fr a = load(&x[i]), b = load(&x[j]);
+    store(&x[i], b);
+    store(&x[j], a);
+}
+
+/* ---- tables ---- */
+
+/* 7^((r-1)/2^32), 7, 1/7 */
+static fr root_2_32() {
+    return fr{{0x5f0e466au, 0xb9b58d8cu, 0x1819d7ecu, 0x5b1b4c80u, 0x52a31e64u, 0x0af53ae3u, 0x19e9b27bu, 0x5bf3addau}};
+}
+static fr shift() {
+    return fr{{0xfffffff1u, 0x0000000eu, 0x00189c0fu, 0x17e363d3u, 0x6f8457b0u, 0xff9c5787u, 0x8fc5a8c4u, 0x35133220u}};
+}
+static fr shift_inverse() {
+    return fr{{0xdb6db6dcu, 0xdb6db6dau, 0xdb6cc6dau, 0xe6b5824au, 0x05810db9u, 0xf8b356e0u, 0x60ec4796u, 0x66d0f1e6u}};
+}
+static fr root_of_unity(unsigned log2_n) {
+    fr w = root_2_32();
+    for (unsigned k = 32; k > log2_n; k--) w = sqr(w);
+    return w;
+}
+static fr n_inverse(unsigned log2_n) {
+    fr two = dbl(fr::one());
+    return inverse(pow_u64(two, log2_n));
+}
+
+struct ntt_shape {
+    unsigned passes, log_n, n1, n2, n3; /* logarithms; n2 = 0 for two passes, n1 = n2 = 0 for one */
+    ZK_HD unsigned rest() const { return n2 + n3; }
+    unsigned low_bits() const { return rest() / 2; }
+};
+static ntt_shape shape_of(unsigned log_n) {
+    ntt_shape s = {1, log_n, 0, 0, log_n};
+    if (log_n >= 10 && log_n <= 18) {
+        s.passes = 2;
+        s.n1 = log_n / 2;
+        s.n3 = log_n - s.n1;
+    } else if (log_n > 18) {
+        s.passes = 3;
+        s.n1 = s.n3 = log_n == 28 ? 9 : (log_n + 1) / 3;
+        s.n2 = log_n - 2 * s.n1;
+    }
+    return s;
+}
+
+/* All tables of one size, as rows of one allocation. */
+struct table_set {
+    fr *roots;                       /* [1024] */
+    fr *power_low, *power_high;      /* 7^i: [2^14], [n / 2^14] */
+    fr *inverse_low, *inverse_high;  /* 7^-i */
+    fr *n_inverse;                   /* [1024] all 1/n */
+    fr *first;                       /* two passes: [N1][N3]; three: null */
+    fr *high, *low;                  /* three passes: w^(k1 j), j < N2 N3, by high and low bits of j */
+    fr *coset_high;                  /* the same times 7^-k1 */
+    fr *second, *coset_second;       /* [N2][N3]: (w^N1)^(k2 i3); times 7^(-N1 k2) */
+    fr *middle, *final;              /* [N3]: 7^(n - N1 N2 k3) / n; 7^(-N1 N2 k3) / (n (7^n - 1)) */
+    fr *full;
+};
+
+/* With base 0 measures. */
+static size_t deal_tables(table_set *t, fr *base, const ntt_shape &s) {
+    size_t used = 0;
+    const auto deal = [&](size_t count) {
+        fr *p = base ? base + used : nullptr;
+        used += count;
+        return p;
+    };
+    const unsigned powers = s.log_n > POWER_BITS ? s.log_n - POWER_BITS : 0;
+    t->roots = deal(1u << NTT_MAX_LOGR);
+    t->power_low = deal((size_t)1 << POWER_BITS);
+    t->power_high = deal((size_t)1 << powers);
+    t->inverse_low = deal((size_t)1 << POWER_BITS);
+    t->inverse_high = deal((size_t)1 << powers);
+    t->n_inverse = deal(1u << NTT_MAX_LOGR);
+    t->first = s.passes == 2 ? deal((size_t)1 << s.log_n) : nullptr;
+    t->high = t->low = t->coset_high = t->second = t->coset_second = t->middle = t->final = nullptr;
+    if (s.passes == 3) {
+        t->high = deal((size_t)1 << (s.n1 + s.rest() - s.low_bits()));
+        t->coset_high = deal((size_t)1 << (s.n1 + s.rest() - s.low_bits()));
+        t->low = deal((size_t)1 << (s.n1 + s.low_bits()));
+        t->second = deal((size_t)1 << (s.n2 + s.n3));
+        t->coset_second = deal((size_t)1 << (s.n2 + s.n3));
+        t->middle = deal((size_t)1 << s.n3);
+        t->final = deal((size_t)1 << s.n3);
+    }
+    return used;
+}
+
+static cuzk_status fill(zk_cuda *d, fr *out, unsigned log_rows, unsigned log_columns, const fr &x, const fr &y,
+                        const fr &scale, cuzk_err *err) {
+    const u32 n = 1u << (log_rows + log_columns);
+    ZK_RUN(power_table, ceil_div(n, 256), 256, 0, d->main, out, n, log_columns, x, y, scale);
+    return CUZK_OK;
+}
+
+static fr power_of_two(fr x, unsigned k) {
+    while (k--) x = sqr(x);
+    return x;
+}
+
+static cuzk_status make_tables(table_set *t, zk_cuda *d, const ntt_shape &s, cuzk_err *err) {
+    table_set measure;
+    const size_t count = deal_tables(&measure, nullptr, s);
+    if (!d->ntt.valid || d->ntt.log2_n != s.log_n) {
+        d->ntt.valid = false;
+        zk_cuda_free(d, d->ntt.memory);
+        zk_cuda_free(d, d->ntt.full_memory);
+        d->ntt.memory = d->ntt.full_memory = 0;
+        ZK_TRY(zk_cuda_alloc(&d->ntt.memory, d, count * sizeof(fr), "twiddle tables", err));
+        (void)deal_tables(t, (fr *)d->ntt.memory, s);
+        const fr one = fr::one(), g = shift(), gi = shift_inverse(), w = root_of_unity(s.log_n);
+        const fr ni = n_inverse(s.log_n);
+        const unsigned powers = s.log_n > POWER_BITS ? s.log_n - POWER_BITS : 0;
+        ZK_TRY(fill(d, t->roots, NTT_MAX_LOGR, 0, one, root_of_unity(NTT_MAX_LOGR), one, err));
+        ZK_TRY(fill(d, t->power_low, POWER_BITS, 0, one, g, one, err));
+        ZK_TRY(fill(d, t->power_high, powers, 0, one, power_of_two(g, POWER_BITS), one, err));
+        ZK_TRY(fill(d, t->inverse_low, POWER_BITS, 0, one, gi, one, err));
+        ZK_TRY(fill(d, t->inverse_high, powers, 0, one, power_of_two(gi, POWER_BITS), one, err));
+        ZK_TRY(fill(d, t->n_inverse, NTT_MAX_LOGR, 0, one, one, ni, err));
+        if (t->first) ZK_TRY(fill(d, t->first, s.n1, s.n3, w, one, one, err));
+        if (s.passes == 3) {
+            const unsigned lb = s.low_bits(), hb = s.rest() - lb;
+            const fr w_second = power_of_two(w, s.n1), g_second = power_of_two(gi, s.n1);
+            const fr g_third = power_of_two(gi, s.n1 + s.n2), gn = power_of_two(g, s.log_n);
+            ZK_TRY(fill(d, t->high, s.n1, hb, power_of_two(w, lb), one, one, err));
+            ZK_TRY(fill(d, t->coset_high, s.n1, hb, power_of_two(w, lb), gi, one, err));
+            ZK_TRY(fill(d, t->low, s.n1, lb, w, one, one, err));
+            ZK_TRY(fill(d, t->second, s.n2, s.n3, w_second, one, one, err));
+            ZK_TRY(fill(d, t->coset_second, s.n2, s.n3, w_second, g_second, one, err));
+            ZK_TRY(fill(d, t->middle, s.n3, 0, one, g_third, mul(gn, ni), err));
+            ZK_TRY(fill(d, t->final, s.n3, 0, one, g_third, mul(ni, inverse(sub(gn, one))), err));
+        }
+        d->ntt.log2_n = s.log_n;
+        d->ntt.valid = true;
+    }
+    (void)deal_tables(t, (fr *)d->ntt.memory, s);
+    t->full = (fr *)d->ntt.full_memory;
+    return CUZK_OK;
+}
+
+/* ---- passes ---- */
+
+static cuzk_status run_pass(zk_cuda *d, unsigned log_r, const ntt_pass_args &p, cuzk_err *err) {
+    const u32 per_block = NTT_POINTS >> log_r, units = 1u << (p.log_n - log_r);
+    const u32 blocks = ceil_div(units, per_block);
+#define ZK_PASS(L)                                                                                                     \
+    case L: {                                                                                                          \
+        auto pass = ntt_pass<L>;                                                                                       \
+        ZK_CUDA_TRY(                                                                                                   \
+            cudaFuncSetAttribute(pass, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)NTT_SHARED_BYTES));           \
+        ZK_RUN_BARRIERS(pass, blocks, NTT_THREADS, NTT_SHARED_BYTES, d->main, p);                                      \
+        return CUZK_OK;                                                                                                \
+    }
+    switch (log_r) {
+        ZK_PASS(3)
+        ZK_PASS(4)
+        ZK_PASS(5)
+        ZK_PASS(6)
+        ZK_PASS(7)
+        ZK_PASS(8)
+        ZK_PASS(9)
+        ZK_PASS(10)
+    }
+#undef ZK_PASS
+    return ZK_FAIL(err, CUZK_INTERNAL, "ntt: no pass of 2^%u points", log_r);
+}
+
+static ntt_pass_args pass_of(const ntt_shape &s, const table_set &t, unsigned number, const fr *src, fr *dst, u32 flags) {
+    ntt_pass_args p = {};
+    p.src = src;
+    p.dst = dst;
+    p.flags = flags | (number == 3 ? (u32)PASS_ROWS : 0u);
+    p.log_n = s.log_n;
+    p.log_n1 = s.n1;
+    p.log_n2 = s.n2;
+    p.roots = t.roots;
+    p.log_columns = number == 1 ? s.rest() : number == 2 ? s.n3 : 0;
+    return p;
+}
+
+static factor_table first_factors(const ntt_shape &s, const table_set &t, bool coset) {
+    factor_table f;
+    if (s.passes == 2) {
+        f.high = t.first;
+    } else if (t.full && !coset) {
+        f.high = t.full;
+    } else {
+        f.high = coset ? t.coset_high : t.high;
+        f.low = t.low;
+        f.low_bits = s.low_bits();
+    }
+    return f;
+}
+
+/* Natural order to natural order, no shift. */
+static cuzk_status transform(zk_cuda *d, fr *x, const ntt_shape &s, const table_set &t, bool inverse_, cuzk_err *err) {
+    if (s.log_n < 3) {
+        fr w = root_of_unity(s.log_n), scale = fr::one();
+        if (inverse_) {
+            w = inverse(w);
+            scale = n_inverse(s.log_n);
+        }
+        ZK_RUN_BARRIERS(tiny_transform, 1, 1u << s.log_n, 0, d->main, x, s.log_n, w, scale);
+        return CUZK_OK;
+    }
+    scratch memory(d);
+    fr *other = nullptr;
+    bool in_place = false;
+    if (s.passes > 1) {
+        cuzk_err none = {};
+        if (memory.take(&other, (size_t)1 << s.log_n, "transform", &none) != CUZK_OK) {
+            if (s.passes == 2) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "ntt: %s", none.message);
+            in_place = true;
+        }
+    }
+    const fr *from = x;
+    if (s.passes > 1) {
+        fr *to = s.passes == 2 ? other : x;
+        ntt_pass_args p = pass_of(s, t, 1, from, to, PASS_AFTER);
+        p.after = first_factors(s, t, false);
+        ZK_TRY(run_pass(d, s.n1, p, err));
+        from = to;
+    }
+    if (s.passes > 2) {
+        fr *to = in_place ? x : other;
+        ntt_pass_args p = pass_of(s, t, 2, from, to, PASS_AFTER);
+        p.after.high = t.second;
+        ZK_TRY(run_pass(d, s.n2, p, err));
+        from = to;
+    }
+    /* One pass only: its block reads all before it stores. */
+    u32 flags = PASS_CANONICAL | (in_place ? 0u : (u32)PASS_NATURAL | (inverse_ ? (u32)PASS_NEGATE : 0u));
+    ntt_pass_args p = pass_of(s, t, 3, from, x, flags | (inverse_ ? (u32)PASS_AFTER : 0u));
+    p.after.high = t.n_inverse;
+    ZK_TRY(run_pass(d, s.n3, p, err));
+    if (in_place) {
+        const u32 n = 1u << s.log_n;
+        ZK_RUN(swap_digits, ceil_div(n, 256), 256, 0, d->main, x, s.n1, s.n2);
+        if (inverse_) ZK_RUN(swap_negative, ceil_div(n, 256), 256, 0, d->main, x, s.log_n);
+    }
+    return CUZK_OK;
+}
+
+static cuzk_status scale(zk_cuda *d, fr *x, unsigned log_n, const fr *high, const fr *low, cuzk_err *err) {
+    factor_table f;
+    f.high = high;
+    f.low = low;
+    const u32 n = 1u << log_n;
+    ZK_RUN(scale_powers, ceil_div(n, 256), 256, 0, d->main, x, n, f);
+    return CUZK_OK;
+}
+
+static cuzk_status ntt(zk_cuda *d, fr *x, unsigned log_n, zk_cuda_ntt_kind kind, cuzk_err *err) {
+    const ntt_shape s = shape_of(log_n);
+    table_set t;
+    ZK_TRY(make_tables(&t, d, s, err));
+    const bool inverse_ = kind == ZK_CUDA_NTT_INVERSE || kind == ZK_CUDA_NTT_COSET_INVERSE;
+    if (kind == ZK_CUDA_NTT_COSET_FORWARD) ZK_TRY(scale(d, x, log_n, t.power_high, t.power_low, err));
+    ZK_TRY(transform(d, x, s, t, inverse_, err));
+    if (kind == ZK_CUDA_NTT_COSET_INVERSE) ZK_TRY(scale(d, x, log_n, t.inverse_high, t.inverse_low, err));
+    return CUZK_OK;
+}
+
+/* The quotient by forward transforms only. With F the transform and P the map i -> -i: F^-1 = P F / n, and P commutes with F.
+ * So F(shift(F^-1 a)) is, up to P, F applied to (F a)_k 7^(-k mod n) / n: the values of a on the coset at 7 w^-j. The last
+ * inverse undoes the P: h_i = 7^-i / n F(t)_i. Passes 1 2 3|3 2 1 for a, b and c; the last pass of c takes the pointwise
+ * step and the first pass of the last transform with it. The powers of 7 are digit by digit in the tables; -k mod n is
+ * n - k except for k = 0, which middle_fix mends. */
+static cuzk_status quotient(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_shape &s, const table_set &t, cuzk_err *err) {
+    fr *const all[3] = {a, b, c};
+    const fr fix = power_of_two(shift_inverse(), s.log_n);
+    for (fr *x : all) {
+        ntt_pass_args p = pass_of(s, t, 1, x, x, PASS_AFTER);
+        p.after = first_factors(s, t, false);
+        ZK_TRY(run_pass(d, s.n1, p, err));
+        p = pass_of(s, t, 2, x, x, PASS_AFTER);
+        p.after.high = t.second;
+        ZK_TRY(run_pass(d, s.n2, p, err));
+        p = pass_of(s, t, 3, x, x, PASS_TWICE);
+        p.middle = t.middle;
+        p.middle_fix = fix;
+        ZK_TRY(run_pass(d, s.n3, p, err));
+        p = pass_of(s, t, 2, x, x, PASS_BEFORE);
+        p.before.high = t.coset_second;
+        ZK_TRY(run_pass(d, s.n2, p, err));
+        p = pass_of(s, t, 1, x, x, PASS_BEFORE);
+        p.before = first_factors(s, t, true);
+        if (x == c) {
+            p.flags |= PASS_TWICE | PASS_POINTWISE | PASS_AFTER;
+            p.a = a;
+            p.b = b;
+            p.after = first_factors(s, t, true);
+        }
+        ZK_TRY(run_pass(d, s.n1, p, err));
+    }
+    ntt_pass_args p = pass_of(s, t, 2, c, c, PASS_AFTER);
+    p.after.high = t.coset_second;
+    ZK_TRY(run_pass(d, s.n2, p, err));
+    p = pass_of(s, t, 3, c, a, PASS_AFTER | PASS_NATURAL | PASS_CANONICAL);
+    p.after.high = t.final;
+    return run_pass(d, s.n3, p, err);
+}
+
+static cuzk_status check_size(unsigned log2_n, cuzk_err *err) {
+    if (log2_n > 28) return ZK_FAIL(err, CUZK_UNSUPPORTED, "ntt of 2^%u points, at most 2^28", log2_n);
+    return CUZK_OK;
+}
+
+} // namespace zk
+
+extern "C" {
+
+cuzk_status zk_cuda_ntt(zk_cuda *d, zk_dptr x, unsigned log2_n, zk_cuda_ntt_kind kind, cuzk_err *err) {
+    ZK_TRY(zk::check_size(log2_n, err));
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
+    return zk::ntt(d, (zk::fr *)x, log2_n, kind, err);
+}
+
+cuzk_status zk_cuda_ntt_quotient(zk_cuda *d, zk_dptr a, zk_dptr b, zk_dptr c, unsigned log2_n, cuzk_err *err) {
+    using namespace zk;
+    ZK_TRY(check_size(log2_n, err));
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
+    const ntt_shape s = shape_of(log2_n);
+    if (s.passes == 3) {
+        table_set t;
+        ZK_TRY(make_tables(&t, d, s, err));
+        return quotient(d, (fr *)a, (fr *)b, (fr *)c, s, t, err);
+    }
+    for (zk_dptr x : {a, b, c}) {
+        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_INVERSE, err));
+        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_COSET_FORWARD, err));
+    }
+    const u32 n = 1u << log2_n;
+    const fr z = inverse(sub(power_of_two(shift(), log2_n), fr::one()));
+    ZK_RUN(quotient_points, ceil_div(n, 256), 256, 0, d->main, (fr *)a, (const fr *)b, (const fr *)c, n, z);
+    return ntt(d, (fr *)a, log2_n, ZK_CUDA_NTT_COSET_INVERSE, err);
+}
+
+cuzk_status zk_cuda_ntt_prepare(zk_cuda *d, unsigned log2_n, bool full, cuzk_err *err) {
+    using namespace zk;
+    ZK_TRY(check_size(log2_n, err));
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
+    const ntt_shape s = shape_of(log2_n);
+    table_set t;
+    ZK_TRY(make_tables(&t, d, s, err));
+    if (!full || s.passes != 3 || d->ntt.full_memory) return CUZK_OK;
+    const u32 n = 1u << log2_n;
+    zk_dptr memory = 0;
+    ZK_TRY(zk_cuda_alloc(&memory, d, (size_t)n * sizeof(fr), "full twiddle table", err));
+    d->ntt.full_memory = memory;
+    ZK_RUN(full_table, ceil_div(n, 256), 256, 0, d->main, (fr *)memory, n, s.rest(), first_factors(s, t, false));
+    return CUZK_OK;
+}
+
+} /* extern "C" */

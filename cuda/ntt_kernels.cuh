@@ -1,0 +1,269 @@
+/* Kernels of the number-theoretic transform over Fr.
+ *
+ * n = N1 N2 N3, input index i = (i1 N2 + i2) N3 + i3, output index k = k1 + N1 (k2 + N2 k3), w of order n.
+ *
+ *   pass 1   over i1, stride N2 N3:  then times w^(k1 (i2 N3 + i3))
+ *   pass 2   over i2, stride N3:     then times w^(N1 k2 i3)
+ *   pass 3   over i3, contiguous
+ *
+ * each in place; the result for k lies at (k1, k2, k3), and pass 3 can store to k instead (into another buffer). Run the other
+ * way round (pass 3, times, pass 2, times, pass 1) the same passes take that order back to the natural one, so that a pair
+ * of transforms with something pointwise between them needs no reordering.
+ *
+ * A pass is one kernel, ntt_pass<LOGR>: R = 2^LOGR points each, 8 in a thread, 2048 in a block of 256 threads; radix-8
+ * rounds (a last round of 2 or 4 where LOGR is no multiple of 3) with an exchange through shared memory between them. All
+ * multiplications by factors share one piece of code, all butterflies another, so that a pass fits the instruction cache.
+ * Values are in [0, 2r) on the way, factors canonical: mul_lazy brings them back to [0, 2r).
+ *
+ * Multiplications a point for 2^27: 3 x 3.625 inside passes, 2 between them (3 with two-level tables): 12.9 instead of 13.5.
+ */
+#ifndef ZK_CUDA_NTT_KERNELS_CUH
+#define ZK_CUDA_NTT_KERNELS_CUH
+
+#include "device.cuh"
+#include "inverse.cuh"
+
+namespace zk {
+
+constexpr int NTT_THREADS = 256, NTT_POINTS = 2048, NTT_MAX_LOGR = 10;
+constexpr size_t NTT_SHARED_BYTES = (NTT_POINTS + NTT_POINTS / 8) * sizeof(fr);
+
+/* Factors by (row, column) of a pass: one table, table[row columns + column], or the product of two,
+ * high[row (columns >> low_bits) + (column >> low_bits)] low[(row << low_bits) + (column mod 2^low_bits)]. */
+struct factor_table {
+    const fr *high = nullptr, *low = nullptr;
+    u32 low_bits = 0;
+};
+
+enum pass_flags : u32 {
+    PASS_ROWS = 1,      /* points are contiguous (pass 3), not strided (passes 1 and 2) */
+    PASS_NATURAL = 2,   /* rows: store to natural order */
+    PASS_NEGATE = 4,    /* with NATURAL: to index -k mod n */
+    PASS_BEFORE = 8,    /* multiply by `before` after loading */
+    PASS_AFTER = 16,    /* multiply by `after` before storing */
+    PASS_TWICE = 32,    /* two transforms, the `middle` step between */
+    PASS_POINTWISE = 64, /* the middle step is v = a b - v, otherwise v *= middle[row] */
+    PASS_CANONICAL = 128, /* reduce before storing */
+};
+struct ntt_pass_args {
+    const fr *src;
+    fr *dst;
+    u32 flags;
+    u32 log_n, log_columns; /* strided: distance of points = 2^log_columns; rows: 0 */
+    u32 log_n1, log_n2;     /* rows: see above */
+    const fr *roots;        /* [1024] powers of the root of order 1024 */
+    factor_table before, after;
+    const fr *middle;  /* [R] */
+    fr middle_fix;     /* further factor of k = 0 */
+    const fr *a, *b;   /* pointwise */
+};
+
+/* Powers of the eighth root of unity w8 = 7^((r-1)/8), Montgomery form. */
+template <int K> ZK_HD fr eighth_root() {
+    constexpr u32 v[3][8] = {
+        {0x2c42eff8u, 0x6ecf4995u, 0x4d5dfa57u, 0x6ec1fa83u, 0x5656b15cu, 0x3ff5cf38u,
+         0x229e031bu, 0x54b80267u},
+        {0xaa89cfb1u, 0xf3b05674u, 0x6006b9feu, 0x072f0140u, 0x25667a26u, 0xce9a0dbfu,
+         0x2d598374u, 0x4d2ce405u},
+        {0x3eb2a8ddu, 0x111f9842u, 0x6f38b840u, 0x1f772784u, 0x8e3ca13cu, 0xb28758a3u,
+         0xed9a48f0u, 0x5974f9f7u},
+    };
+    fr r;
+#pragma unroll
+    for (int i = 0; i < 8; i++) r.l[i] = v[K - 1][i];
+    return r;
+}
+
+ZK_HD void butterfly(fr &a, fr &b) {
+    const fr s = add_mod<2>(a, b);
+    b = sub_mod<2>(a, b);
+    a = s;
+}
+
+/* 8-, twice 4- or four times 2-point transforms of consecutive values, results in bit-reversed places. */
+ZK_HD void small_transforms(fr v[8], u32 radix) {
+    if (radix == 8) {
+#pragma unroll
+        for (int k = 0; k < 4; k++) butterfly(v[k], v[k + 4]);
+        v[5] = mul_lazy(eighth_root<1>(), v[5]);
+        v[6] = mul_lazy(eighth_root<2>(), v[6]);
+        v[7] = mul_lazy(eighth_root<3>(), v[7]);
+    }
+    if (radix >= 4) {
+#pragma unroll
+        for (int k = 0; k < 8; k += 4) {
+            butterfly(v[k], v[k + 2]);
+            butterfly(v[k + 1], v[k + 3]);
+            v[k + 3] = mul_lazy(eighth_root<2>(), v[k + 3]);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < 8; k += 2) butterfly(v[k], v[k + 1]);
+}
+
+ZK_HD constexpr int reverse3(int k) { return ((k & 1) << 2) | (k & 2) | (k >> 2); }
+
+template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 2) ntt_pass(ntt_pass_args p) {
+    constexpr u32 T = 1u << (LOGR - 3); /* threads a transform */
+    constexpr u32 C = NTT_THREADS / T;  /* transforms a block */
+    constexpr u32 ROUNDS = (LOGR + 2) / 3, LAST = LOGR % 3 == 0 ? 8 : LOGR % 3 == 1 ? 2 : 4;
+    ZK_DYNAMIC_SHARED(uint4, shared); /* halves of 16 bytes: [2][POINTS + padding] */
+    constexpr u32 HALF = NTT_POINTS + NTT_POINTS / 8;
+
+    const u32 c = threadIdx.x % C;
+    u32 t = threadIdx.x / C;
+    const u32 unit = blockIdx.x * C + c;
+    const bool active = ((u64)unit << LOGR) < ((u64)1 << p.log_n);
+    u32 base, log_stride, column = 0;
+    if (p.flags & PASS_ROWS) {
+        const u32 k1 = unit & ((1u << p.log_n1) - 1), k2 = unit >> p.log_n1;
+        base = ((k1 << p.log_n2) + k2) << LOGR;
+        log_stride = 0;
+    } else {
+        column = unit & ((1u << p.log_columns) - 1);
+        base = ((unit >> p.log_columns) << (LOGR + p.log_columns)) + column;
+        log_stride = p.log_columns;
+    }
+
+    fr v[8];
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+        v[reverse3(k)] = fr::zero();
+        if (active) v[reverse3(k)] = load(&p.src[base + (size_t)((t + T * k) << log_stride)]);
+    }
+    /* From here value number k of the thread is v[reverse3(k)] at the multiplications. */
+    u32 row = t, round = 0;
+    const u32 total = p.flags & PASS_TWICE ? 2 * ROUNDS : ROUNDS;
+    u32 u = 0, log_s = LOGR; /* of the round done last */
+#pragma unroll 1
+    for (u32 it = 0; it <= total; it++) {
+        /* Which factors: 0 none, 1 inside a transform, 2 one table, 3 two tables, 4 the middle table */
+        u32 kind = 1;
+        const fr *f = p.roots, *f2 = nullptr;
+        size_t step = 0, at = 0, at2 = 0, step2 = 0;
+        if (it == 0 || it == total) {
+            const factor_table &table = it ? p.after : p.before;
+            kind = !(p.flags & (it ? PASS_AFTER : PASS_BEFORE)) ? 0 : table.low ? 3 : 2;
+            f = table.high;
+            f2 = table.low;
+            at = ((size_t)row << (p.log_columns - table.low_bits)) + (column >> table.low_bits);
+            step = (size_t)T << (p.log_columns - table.low_bits);
+            at2 = ((size_t)row << table.low_bits) + (column & ((1u << table.low_bits) - 1));
+            step2 = (size_t)T << table.low_bits;
+        } else if (round == 0) {
+            kind = p.flags & PASS_POINTWISE ? 5 : 4;
+            f = p.middle;
+            at = row;
+            step = T;
+        } else {
+            step = (size_t)u << (NTT_MAX_LOGR - log_s); /* w_s^(u k) */
+        }
+        if (kind && kind < 5 && active) {
+#pragma unroll
+            for (int k = 0; k < 8; k++)
+                if (k || kind > 1) v[reverse3(k)] = mul_lazy(load(&f[at + step * k]), v[reverse3(k)]);
+        }
+        if (kind == 3 && active) {
+#pragma unroll
+            for (int k = 0; k < 8; k++) v[reverse3(k)] = mul_lazy(load(&f2[at2 + step2 * k]), v[reverse3(k)]);
+        }
+        if (kind == 4 && unit == 0 && row == 0) v[0] = mul_lazy(p.middle_fix, v[0]);
+        if (kind == 5 && active) {
+#pragma unroll
+            for (int k = 0; k < 8; k++) {
+                const size_t e = base + ((size_t)(row + T * k) << log_stride);
+                const fr ab = mul_lazy(canonical(load(&p.b[e])), load(&p.a[e]));
+                v[reverse3(k)] = sub_mod<2>(ab, v[reverse3(k)]);
+            }
+        }
+        if (it == total) break;
+
+        u32 radix = 8;
+        if (round == 0) { /* values are in reversed places: put them in order */
+            fr x = v[1];
+            v[1] = v[4];
+            v[4] = x;
+            x = v[3];
+            v[3] = v[6];
+            v[6] = x;
+            log_s = LOGR;
+            t = row;
+            u = t; /* the first round has one group */
+        } else {   /* through shared memory from the places of the round before */
+            const u32 g = t >> (log_s - 3), s8 = 1u << (log_s - 3);
+            __syncthreads();
+#pragma unroll
+            for (int k = 0; k < 8; k++) {
+                u32 e = ((g << log_s) + (k * s8) + u) * C + c;
+                e += e / 32 * 4;
+                const fr &x = v[reverse3(k)];
+                shared[e] = make_uint4(x.l[0], x.l[1], x.l[2], x.l[3]);
+                shared[HALF + e] = make_uint4(x.l[4], x.l[5], x.l[6], x.l[7]);
+            }
+            __syncthreads();
+            log_s -= 3;
+            t = threadIdx.x / C;
+            radix = round == ROUNDS - 1 ? LAST : 8;
+#pragma unroll
+            for (int k = 0; k < 8; k++) {
+                u32 e;
+                if (radix == 8)
+                    e = ((t >> (log_s - 3)) << log_s) + (t & ((1u << (log_s - 3)) - 1)) + ((u32)k << (log_s - 3));
+                else if (radix == 4) /* groups whose numbers differ in bit 2 */
+                    e = ((((t >> 2) << 3) | ((u32)(k >> 2) << 2) | (t & 3)) << 2) + (k & 3);
+                else /* in bits 1 and 2 */
+                    e = ((((t >> 1) << 3) | ((u32)((k >> 1) & 1) << 2) | ((u32)(k >> 2) << 1) | (t & 1)) << 1) + (k & 1);
+                e = e * C + c;
+                e += e / 32 * 4;
+                const uint4 lo = shared[e], hi = shared[HALF + e];
+                fr x;
+                x.l[0] = lo.x, x.l[1] = lo.y, x.l[2] = lo.z, x.l[3] = lo.w;
+                x.l[4] = hi.x, x.l[5] = hi.y, x.l[6] = hi.z, x.l[7] = hi.w;
+                v[k] = x;
+            }
+            u = radix == 8 ? t & ((1u << (log_s - 3)) - 1) : 0;
+        }
+        small_transforms(v, radix);
+        if (++round == ROUNDS) {
+            /* Result k is row `row` + T k: the digits of the group number, reversed. */
+            u32 group = LAST == 8 ? t : LAST == 4 ? ((t >> 2) << 3) | (t & 3) : ((t >> 1) << 3) | (t & 1);
+            row = 0;
+#pragma unroll
+            for (u32 d = 0; d + 1 < ROUNDS; d++) {
+                row = (row << 3) | (group & 7);
+                group >>= 3;
+            }
+            round = 0;
+        }
+    }
+    if (!active) return;
+#pragma unroll
+    for (int k = 0; k < 8; k++) {
+        const u32 r = row + T * k;
+        u32 e = base + (r << log_stride);
+        if (p.flags & PASS_NATURAL) {
+            e = (r << (p.log_n1 + p.log_n2)) + unit;
+            if (p.flags & PASS_NEGATE) e = (0u - e) & ((1u << p.log_n) - 1);
+        }
+        fr x = v[reverse3(k)];
+        if (p.flags & PASS_CANONICAL) x = canonical(x);
+        store(&p.dst[e], x);
+    }
+}
+
+/* out[row 2^log_columns + column] = scale x^(row column) y^row, of n entries */
+__global__ void __launch_bounds__(256) power_table(fr *out, u32 n, u32 log_columns, fr x, fr y, fr scale);
+/* full[row][column] = high * low */
+__global__ void __launch_bounds__(256) full_table(fr *out, u32 n, u32 log_columns, factor_table table);
+/* x[i] *= high[i >> 14] low[i mod 2^14] */
+__global__ void __launch_bounds__(256) scale_powers(fr *x, u32 n, factor_table table);
+/* Transforms of 2^log_n <= 4 points by definition, results times scale. */
+__global__ void tiny_transform(fr *x, u32 log_n, fr w, fr scale);
+/* a = (a b - c) scale */
+__global__ void __launch_bounds__(256) quotient_points(fr *a, const fr *b, const fr *c, u32 n, fr scale);
+/* In place: (k1, k2, k3) with (k3, k2, k1), N1 = N3; and i with -i mod n. */
+__global__ void __launch_bounds__(256) swap_digits(fr *x, u32 log_n1, u32 log_n2);
+__global__ void __launch_bounds__(256) swap_negative(fr *x, u32 log_n);
+
+} // namespace zk
+#endif

@@ -1,0 +1,336 @@
+/* MSM and masked sums of the CUDA code against scalar arithmetic: every base is a known multiple of the generator, so the
+ * answer is one scalar multiplication by src/curve. Runs in the emulator (small sizes) and on a device (all sizes). */
+extern "C" {
+#include "curve/curve.h"
+}
+#include "../../cuda/cuda_kernels.h"
+#include "zk_test.h"
+
+#include <vector>
+
+namespace {
+#if defined(ZK_CUDA_EMULATE)
+constexpr bool EMULATED = true;
+constexpr size_t POOL_BYTES = (size_t)160 << 20;
+#else
+constexpr bool EMULATED = false;
+constexpr size_t POOL_BYTES = (size_t)24 << 30;
+#endif
+
+uint64_t rng = 42;
+zk_cuda *device;
+
+zk_fr random_fr() {
+    uint8_t bytes[64];
+    for (int k = 0; k < 8; k++) {
+        uint64_t v = zk_test_rand(&rng);
+        memcpy(bytes + 8 * k, &v, 8);
+    }
+    zk_fr r;
+    zk_fr_from_bytes_wide(&r, bytes);
+    return r;
+}
+
+struct g1 {
+    typedef zk_g1_affine affine;
+    typedef zk_g1 jacobian;
+    static const affine *generator() { return &zk_g1_generator; }
+    static void from_affine(jacobian *r, const affine *a) { zk_g1_from_affine(r, a); }
+    static void to_affine(affine *r, const jacobian *a) { zk_g1_to_affine(r, a); }
+    static void add(jacobian *r, const jacobian *a, const affine *b) { zk_g1_add_affine(r, a, b); }
+    static void mul(jacobian *r, const jacobian *a, const zk_fr *k) { zk_g1_mul_var(r, a, k); }
+    static cuzk_status batch(affine *r, const jacobian *a, size_t n) { return zk_g1_batch_to_affine(r, a, n); }
+    static cuzk_status msm(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_msm_g1(r, device, b, s, n, err);
+    }
+    static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_masked_sum_g1(r, device, b, s, n, err);
+    }
+};
+struct g2 {
+    typedef zk_g2_affine affine;
+    typedef zk_g2 jacobian;
+    static const affine *generator() { return &zk_g2_generator; }
+    static void from_affine(jacobian *r, const affine *a) { zk_g2_from_affine(r, a); }
+    static void to_affine(affine *r, const jacobian *a) { zk_g2_to_affine(r, a); }
+    static void add(jacobian *r, const jacobian *a, const affine *b) { zk_g2_add_affine(r, a, b); }
+    static void mul(jacobian *r, const jacobian *a, const zk_fr *k) { zk_g2_mul_var(r, a, k); }
+    static cuzk_status batch(affine *r, const jacobian *a, size_t n) { return zk_g2_batch_to_affine(r, a, n); }
+    static cuzk_status msm(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_msm_g2(r, device, b, s, n, err);
+    }
+    static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_masked_sum_g2(r, device, b, s, n, err);
+    }
+};
+
+/* n bases [k_i] G and their logarithms: k_i = a + i b. */
+template <class G> struct problem {
+    std::vector<typename G::affine> bases;
+    std::vector<zk_fr> logs, scalars;
+};
+template <class G> void make(problem<G> *p, size_t n) {
+    zk_fr a = random_fr(), b = random_fr();
+    typename G::jacobian g, at, step;
+    typename G::affine step_affine;
+    G::from_affine(&g, G::generator());
+    G::mul(&at, &g, &a);
+    G::mul(&step, &g, &b);
+    G::to_affine(&step_affine, &step);
+    std::vector<typename G::jacobian> points(n);
+    p->bases.resize(n);
+    p->logs.resize(n);
+    p->scalars.resize(n);
+    for (size_t i = 0; i < n; i++) {
+        points[i] = at;
+        p->logs[i] = a;
+        p->scalars[i] = random_fr();
+        G::add(&at, &at, &step_affine);
+        zk_fr_add(&a, &a, &b);
+    }
+    if (n) ZK_CHECK(G::batch(p->bases.data(), points.data(), n) == CUZK_OK);
+}
+
+template <class G> void expect(const typename G::affine *got, const zk_fr *log, const char *what, size_t n) {
+    typename G::jacobian g, want;
+    typename G::affine want_affine;
+    G::from_affine(&g, G::generator());
+    G::mul(&want, &g, log);
+    G::to_affine(&want_affine, &want);
+    ZK_CHECKF(memcmp(got, &want_affine, sizeof want_affine) == 0, "%s, n = %zu", what, n);
+}
+
+zk_dptr put(const void *data, size_t bytes) {
+    cuzk_err err = {};
+    zk_dptr d = 0;
+    ZK_CHECK_OK(zk_cuda_alloc(&d, device, bytes, "test input", &err), err);
+    if (bytes) ZK_CHECK_OK(zk_cuda_upload(device, d, data, bytes, &err), err);
+    return d;
+}
+
+void poison() {
+    /* whatever the kernels take from the pool next starts as 0xff */
+    cuzk_err err = {};
+    zk_dptr d = 0;
+    size_t bytes = zk_cuda_bytes_free(device) / 2;
+    if (bytes > (size_t)4 << 30) bytes = (size_t)4 << 30;
+    if (EMULATED) bytes = (size_t)4 << 20;
+    ZK_CHECK_OK(zk_cuda_alloc(&d, device, bytes, "poison", &err), err);
+    ZK_CHECK_OK(zk_cuda_fill(device, d, 0xff, bytes, &err), err);
+    zk_cuda_free(device, d);
+}
+
+template <class G> void check(const problem<G> &p, const char *what) {
+    cuzk_err err = {};
+    const size_t n = p.bases.size();
+    zk_dptr bases = put(p.bases.data(), n * sizeof(typename G::affine));
+    zk_dptr scalars = put(p.scalars.data(), n * sizeof(zk_fr));
+    zk_fr want = zk_fr_zero, t;
+    for (size_t i = 0; i < n; i++) {
+        zk_fr_mul(&t, &p.scalars[i], &p.logs[i]);
+        zk_fr_add(&want, &want, &t);
+    }
+    typename G::affine got;
+    memset(&got, 0xff, sizeof got);
+    if (n < 5000) poison();
+    ZK_CHECK_OK(G::msm(&got, bases, scalars, n, &err), err);
+    zk_cuda_free(device, bases);
+    zk_cuda_free(device, scalars);
+    expect<G>(&got, &want, what, n);
+}
+
+void open_once() {
+    if (device) return;
+    cuzk_err err = {};
+    ZK_CHECK_OK(zk_cuda_open(&device, 0, POOL_BYTES, &err), err);
+}
+
+template <class G> void sizes() {
+    open_once();
+    static const size_t small[] = {0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 237, 255, 256, 257, 1000};
+    problem<G> p;
+    for (size_t n : small) {
+        make(&p, n);
+        check(p, "random");
+    }
+    const unsigned last = EMULATED ? 10 : 18;
+    for (unsigned k = 10; k <= last; k++) {
+        for (int d = -1; d <= 1; d++) {
+            if (EMULATED && d == 0) continue;
+            make(&p, ((size_t)1 << k) + d);
+            check(p, "random");
+        }
+    }
+}
+
+zk_fr from_pattern(uint32_t pattern) {
+    uint8_t bytes[32];
+    for (int i = 0; i < 8; i++) memcpy(bytes + 4 * i, &pattern, 4);
+    zk_fr r;
+    zk_fr_from_bytes_reduce(&r, bytes);
+    return r;
+}
+
+template <class G> void hard_scalars() {
+    open_once();
+    const size_t n = 300;
+    problem<G> p;
+    make(&p, n);
+    zk_fr minus_one, two_254, half;
+    zk_fr_neg(&minus_one, &zk_fr_one);
+    zk_fr_from_u64(&two_254, 2);
+    zk_fr_pow_u64(&two_254, &two_254, 254);
+    zk_fr_from_u64(&half, 2);
+    ZK_CHECK(zk_fr_inv_var(&half, &half)); /* (r+1)/2: the smallest scalar that is negated */
+    zk_fr below_half;
+    zk_fr_sub(&below_half, &half, &zk_fr_one);
+    const zk_fr all[] = {zk_fr_zero,  zk_fr_one,  minus_one, two_254, half,
+                         below_half, from_pattern(0x7f7f7f7f), from_pattern(0x80808080), from_pattern(0xffffffff),
+                         from_pattern(0x55555555)};
+    for (const zk_fr &s : all) {
+        for (size_t i = 0; i < n; i++) p.scalars[i] = s;
+        check(p, "equal scalars");
+    }
+    for (size_t i = 0; i < n; i++) p.scalars[i] = all[i % (sizeof all / sizeof all[0])];
+    check(p, "mixed scalars");
+    for (size_t i = 0; i < n; i++) zk_fr_from_u64(&p.scalars[i], zk_test_rand(&rng) >> (i % 64));
+    check(p, "short scalars");
+    /* every window width: the largest and smallest digits at each */
+    for (unsigned windows = EMULATED ? 20 : 10; windows <= 63; windows += EMULATED ? 9 : windows < 30 ? 1 : 7) {
+        zk_cuda_msm_tune(device, windows, windows % 3 ? 0 : 1 + windows % 5, windows % 4);
+        for (size_t i = 0; i < n; i++) {
+            zk_fr two, e = zk_fr_zero;
+            zk_fr_from_u64(&two, 2);
+            if (i % 3 == 0) {
+                zk_fr_pow_u64(&e, &two, i % 255);
+            } else if (i % 3 == 1) {
+                zk_fr_pow_u64(&e, &two, i % 255);
+                zk_fr_sub(&e, &e, &zk_fr_one);
+            } else {
+                e = random_fr();
+            }
+            p.scalars[i] = e;
+        }
+        check(p, "window width");
+    }
+    zk_cuda_msm_tune(device, 0, 0, 0);
+}
+
+template <class G> void hard_points() {
+    open_once();
+    problem<G> p;
+    const size_t n = 257;
+    make(&p, n);
+    const problem<G> fresh = p;
+    const typename G::affine infinity = {};
+    /* infinity first, in the middle, last, at 10, 90 and 100 per cent */
+    for (size_t at : {(size_t)0, n / 2, n - 1}) {
+        p = fresh;
+        p.bases[at] = infinity;
+        p.logs[at] = zk_fr_zero;
+        check(p, "one infinity");
+    }
+    for (unsigned percent : {10u, 90u, 100u}) {
+        p = fresh;
+        for (size_t i = 0; i < n; i++) {
+            if (zk_test_rand(&rng) % 100 >= percent) continue;
+            p.bases[i] = infinity;
+            p.logs[i] = zk_fr_zero;
+        }
+        check(p, "many infinities");
+    }
+    /* one point everywhere, with equal and with random scalars */
+    p = fresh;
+    for (size_t i = 0; i < n; i++) {
+        p.bases[i] = p.bases[0];
+        p.logs[i] = p.logs[0];
+    }
+    check(p, "one point");
+    for (size_t i = 0; i < n; i++) p.scalars[i] = p.scalars[0];
+    check(p, "one point, one scalar");
+    /* P and -P with one scalar: everything cancels; and with scalars s and -s: everything doubles */
+    for (size_t i = 1; i < n; i += 2) {
+        typename G::jacobian g;
+        zk_fr minus_one;
+        zk_fr_neg(&minus_one, &zk_fr_one);
+        G::from_affine(&g, &p.bases[0]);
+        G::mul(&g, &g, &minus_one);
+        G::to_affine(&p.bases[i], &g);
+        zk_fr_neg(&p.logs[i], &p.logs[0]);
+    }
+    check(p, "P and -P");
+    for (size_t i = 1; i < n; i += 2) zk_fr_neg(&p.scalars[i], &p.scalars[i]);
+    check(p, "P and -P, s and -s");
+    p = fresh;
+    for (size_t i = 0; i < n; i++) p.scalars[i] = zk_fr_zero;
+    check(p, "all zero");
+}
+
+template <class G> void masks() {
+    open_once();
+    static const size_t counts[] = {0, 1, 2, 63, 64, 65, 300, 1000, 4097};
+    for (size_t n : counts) {
+        problem<G> p;
+        make(&p, n);
+        for (int kind = 0; kind < 4; kind++) {
+            std::vector<uint64_t> bits((n + 63) / 64 + 1);
+            for (uint64_t &w : bits)
+                w = kind == 0 ? 0 : kind == 1 ? ~(uint64_t)0 : kind == 2 ? zk_test_rand(&rng) : (uint64_t)1 << 63 | 1;
+            if (kind == 3 && n > 100) { /* special positions: equal points, opposite points, infinity */
+                for (size_t i = 0; i < 64; i++) {
+                    p.bases[i] = p.bases[0];
+                    p.logs[i] = p.logs[0];
+                }
+                p.bases[70] = typename G::affine{};
+                p.logs[70] = zk_fr_zero;
+                bits[0] = ~(uint64_t)0;
+                bits[1] = ~(uint64_t)0;
+            }
+            zk_fr want = zk_fr_zero;
+            for (size_t i = 0; i < n; i++)
+                if ((bits[i / 64] >> (i % 64)) & 1) zk_fr_add(&want, &want, &p.logs[i]);
+            cuzk_err err = {};
+            zk_dptr bases = put(p.bases.data(), n * sizeof(typename G::affine));
+            zk_dptr mask = put(bits.data(), bits.size() * 8);
+            typename G::affine got;
+            memset(&got, 0xff, sizeof got);
+            poison();
+            ZK_CHECK_OK(G::masked(&got, bases, mask, n, &err), err);
+            zk_cuda_free(device, bases);
+            zk_cuda_free(device, mask);
+            expect<G>(&got, &want, "masked sum", n);
+        }
+    }
+}
+
+/* A pool so small that the MSM must work in slices, and one in which nothing fits. */
+void test_short_memory() {
+    cuzk_err err = {};
+    zk_cuda *full = device;
+    device = nullptr;
+    ZK_CHECK_OK(zk_cuda_open(&device, 0, (size_t)140 << 20, &err), err);
+    problem<g1> p;
+    make(&p, EMULATED ? 3000 : 30000);
+    zk_cuda_msm_tune(device, 20, 0, 0);
+    check(p, "slices");
+    zk_dptr hog = 0;
+    ZK_CHECK_OK(zk_cuda_alloc(&hog, device, zk_cuda_bytes_free(device) - (1 << 20), "hog", &err), err);
+    zk_g1_affine r;
+    ZK_CHECK(zk_cuda_msm_g1(&r, device, hog, hog, 1000, &err) == CUZK_OUT_OF_MEMORY);
+    zk_cuda_close(device);
+    device = full;
+}
+
+void test_msm_g1_sizes() { sizes<g1>(); }
+void test_msm_g2_sizes() { sizes<g2>(); }
+void test_msm_g1_scalars() { hard_scalars<g1>(); }
+void test_msm_g2_scalars() { hard_scalars<g2>(); }
+void test_msm_g1_points() { hard_points<g1>(); }
+void test_msm_g2_points() { hard_points<g2>(); }
+void test_masked_g1() { masks<g1>(); }
+void test_masked_g2() { masks<g2>(); }
+} // namespace
+
+ZK_TEST_MAIN(ZK_CASE(test_msm_g1_sizes), ZK_CASE(test_msm_g2_sizes), ZK_CASE(test_msm_g1_scalars),
+             ZK_CASE(test_msm_g2_scalars), ZK_CASE(test_msm_g1_points), ZK_CASE(test_msm_g2_points),
+             ZK_CASE(test_masked_g1), ZK_CASE(test_masked_g2), ZK_CASE(test_short_memory))
