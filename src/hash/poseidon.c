@@ -15,11 +15,15 @@ static zk_poseidon_dot_fn choose_dot(void) {
     return zk_poseidon_dot_portable;
 }
 
-static inline void pow5(zk_fr *r, const zk_fr *x) {
-    zk_fr x2, x4;
+/* y = x^5 + key (NULL: 0), in place. The record, if there is one, takes all intermediate values; *record moves on. */
+static inline void sbox(zk_fr *x, const zk_fr *key, zk_poseidon_sbox **record) {
+    zk_fr x2, x4, y;
     zk_fr_sqr(&x2, x);
     zk_fr_sqr(&x4, &x2);
-    zk_fr_mul(r, &x4, x);
+    zk_fr_mul(&y, &x4, x);
+    if (key) zk_fr_add(&y, &y, key);
+    if (*record) *(*record)++ = (zk_poseidon_sbox){*x, x2, x4, y};
+    *x = y;
 }
 
 static void mix(zk_fr *state, const zk_fr *m, unsigned t, zk_poseidon_dot_fn dot) {
@@ -32,7 +36,8 @@ static void mix(zk_fr *state, const zk_fr *m, unsigned t, zk_poseidon_dot_fn dot
  * have added to them, x_k v_rest_k, reaches entry 0 of a later round i by the dot product of v_rest_k and w_hat_i. So a
  * block costs one reduction a round and one an entry, instead of one for each product.
  *   terms: [entries 1 .. t-1 at the block's start, x_0, x_1 ...], to be multiplied with fast[i] */
-static void partial_rounds(zk_fr *state, const zk_poseidon_params *p, const zk_fr *keys, zk_poseidon_dot_fn dot) {
+static void partial_rounds(zk_fr *state, const zk_poseidon_params *p, const zk_fr *keys, zk_poseidon_dot_fn dot,
+                           zk_poseidon_sbox **record) {
     zk_fr terms[MAX_WIDTH + ZK_POSEIDON_BLOCK], *x = terms + p->width - 1;
     unsigned t = p->width;
     for (unsigned start = 0; start < p->partial_rounds; start += ZK_POSEIDON_BLOCK) {
@@ -40,8 +45,8 @@ static void partial_rounds(zk_fr *state, const zk_poseidon_params *p, const zk_f
         if (n > ZK_POSEIDON_BLOCK) n = ZK_POSEIDON_BLOCK;
         memcpy(terms, state + 1, (t - 1) * sizeof *terms);
         for (unsigned i = 0; i < n; i++) {
-            pow5(&x[i], &state[0]);
-            zk_fr_add(&x[i], &x[i], &keys[start + i]);
+            x[i] = state[0];
+            sbox(&x[i], &keys[start + i], record);
             dot(&state[0], NULL, terms, p->fast + (size_t)(start + i) * (t - 1 + ZK_POSEIDON_BLOCK), 1, t + i);
         }
         for (unsigned j = 1; j < t; j++)
@@ -49,34 +54,28 @@ static void partial_rounds(zk_fr *state, const zk_poseidon_params *p, const zk_f
     }
 }
 
-/* All rounds but the mixing of the last one. */
-static void permute_unmixed(zk_fr *state, const zk_poseidon_params *params, zk_poseidon_dot_fn dot) {
+/* All rounds but the mixing of the last one. record: NULL, or [n_sboxes]. */
+static void permute_unmixed(zk_fr *state, const zk_poseidon_params *params, zk_poseidon_dot_fn dot,
+                            zk_poseidon_sbox *record) {
     const zk_fr *key = params->compressed;
     unsigned t = params->width, half = params->full_rounds / 2;
-    for (unsigned i = 0; i < t; i++) zk_fr_add(&state[i], &state[i], &key[i]);
-    key += t;
-    for (unsigned k = 0; k < half; k++, key += t) {
-        for (unsigned i = 0; i < t; i++) {
-            pow5(&state[i], &state[i]);
-            zk_fr_add(&state[i], &state[i], &key[i]);
-        }
+    for (unsigned i = 0; i < t; i++) zk_fr_add(&state[i], &state[i], key++);
+    for (unsigned k = 0; k < half; k++) {
+        for (unsigned i = 0; i < t; i++) sbox(&state[i], key++, &record);
         mix(state, k + 1 < half ? params->mds : params->pre_sparse, t, dot);
     }
-    partial_rounds(state, params, key, dot);
+    partial_rounds(state, params, key, dot, &record);
     key += params->partial_rounds;
-    for (unsigned k = 0; k + 1 < half; k++, key += t) {
-        for (unsigned i = 0; i < t; i++) {
-            pow5(&state[i], &state[i]);
-            zk_fr_add(&state[i], &state[i], &key[i]);
-        }
+    for (unsigned k = 0; k + 1 < half; k++) {
+        for (unsigned i = 0; i < t; i++) sbox(&state[i], key++, &record);
         mix(state, params->mds, t, dot);
     }
-    for (unsigned i = 0; i < t; i++) pow5(&state[i], &state[i]);
+    for (unsigned i = 0; i < t; i++) sbox(&state[i], NULL, &record);
 }
 
 void zk_poseidon_permute(zk_fr *state, const zk_poseidon_params *params) {
     zk_poseidon_dot_fn dot = choose_dot();
-    permute_unmixed(state, params, dot);
+    permute_unmixed(state, params, dot, NULL);
     mix(state, params->mds, params->width, dot);
 }
 
@@ -84,14 +83,19 @@ unsigned zk_poseidon_n_sboxes(const zk_poseidon_params *params) {
     return params->full_rounds * params->width + params->partial_rounds;
 }
 
-void zk_poseidon_hash_tagged(zk_fr *out, const zk_poseidon_params *params, const zk_fr *tag, const zk_fr *in) {
+void zk_poseidon_trace(zk_fr *out, zk_poseidon_sbox *sboxes, const zk_poseidon_params *params, const zk_fr *tag,
+                       const zk_fr *in) {
+    zk_poseidon_dot_fn dot = choose_dot();
     zk_fr state[MAX_WIDTH];
     state[0] = *tag;
     memcpy(state + 1, in, params->arity * sizeof *in);
-    zk_poseidon_dot_fn dot = choose_dot();
-    permute_unmixed(state, params, dot);
+    permute_unmixed(state, params, dot, sboxes);
     /* The output is one entry, so that is all the last mixing needs to give. */
     dot(out, NULL, state, params->mds + 1, params->width, params->width);
+}
+
+void zk_poseidon_hash_tagged(zk_fr *out, const zk_poseidon_params *params, const zk_fr *tag, const zk_fr *in) {
+    zk_poseidon_trace(out, NULL, params, tag, in);
 }
 
 void zk_poseidon_hash(zk_fr *out, const zk_poseidon_params *params, const zk_fr *in) {
@@ -119,49 +123,6 @@ void zk_poseidon_hash_plain(zk_fr *out, const zk_poseidon_params *params, const 
             }
         }
         memcpy(state, mixed, t * sizeof *state);
-    }
-    *out = state[1];
-}
-
-static void sbox_record(zk_fr *state, zk_poseidon_sbox *s, const zk_fr *key) {
-    s->x = *state;
-    zk_fr_sqr(&s->x2, &s->x);
-    zk_fr_sqr(&s->x4, &s->x2);
-    zk_fr_mul(&s->y, &s->x4, &s->x);
-    if (key) zk_fr_add(&s->y, &s->y, key);
-    *state = s->y;
-}
-
-static void mix_sparse(zk_fr *state, const zk_fr *w_hat, const zk_fr *v_rest, unsigned t, zk_poseidon_dot_fn dot) {
-    zk_fr first, p;
-    dot(&first, NULL, state, w_hat, 1, t);
-    for (unsigned j = 1; j < t; j++) {
-        zk_fr_mul(&p, &state[0], &v_rest[j - 1]);
-        zk_fr_add(&state[j], &state[j], &p);
-    }
-    state[0] = first;
-}
-
-void zk_poseidon_trace(zk_fr *out, zk_poseidon_sbox *sboxes, const zk_poseidon_params *params, const zk_fr *tag,
-                       const zk_fr *in) {
-    zk_poseidon_dot_fn dot = choose_dot();
-    zk_fr state[MAX_WIDTH];
-    const zk_fr *key = params->compressed;
-    unsigned t = params->width, half = params->full_rounds / 2;
-    state[0] = *tag;
-    memcpy(state + 1, in, params->arity * sizeof *in);
-    for (unsigned i = 0; i < t; i++) zk_fr_add(&state[i], &state[i], key++);
-    for (unsigned k = 0; k < half; k++) {
-        for (unsigned i = 0; i < t; i++) sbox_record(&state[i], sboxes++, key++);
-        mix(state, k + 1 < half ? params->mds : params->pre_sparse, t, dot);
-    }
-    for (unsigned k = 0; k < params->partial_rounds; k++) {
-        sbox_record(&state[0], sboxes++, key++);
-        mix_sparse(state, params->w_hat + (size_t)k * t, params->v_rest + (size_t)k * (t - 1), t, dot);
-    }
-    for (unsigned k = 0; k < half; k++) {
-        for (unsigned i = 0; i < t; i++) sbox_record(&state[i], sboxes++, k + 1 < half ? key++ : NULL);
-        mix(state, params->mds, t, dot);
     }
     *out = state[1];
 }

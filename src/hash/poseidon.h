@@ -53,7 +53,7 @@ typedef struct zk_poseidon_sbox {
     zk_fr x, x2, x4, y;
 } zk_poseidon_sbox;
 
-/* Optimised form with every S-box recorded in order (round by round, entry by entry): sboxes[n_sboxes]. */
+/* Optimised form with every S-box recorded in order (round by round, entry by entry): sboxes[n_sboxes], or NULL. */
 void zk_poseidon_trace(zk_fr *out, zk_poseidon_sbox *sboxes, const zk_poseidon_params *params, const zk_fr *tag,
                        const zk_fr *in);
 
