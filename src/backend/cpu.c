@@ -115,7 +115,7 @@ static cuzk_status stage_evaluate(zk_stream *stream, const zk_resident_program *
     zk_witness w = witness_of(program, bits, full);
     zk_buffer *const abc[3] = {a, b, c};
     (void)stream;
-    ZK_TRY(zk_program_eval(program, &w, a->host, b->host, c->host, pool, err));
+    ZK_TRY(zk_program_eval_computed(program, &w, a->host, b->host, c->host, pool, err));
     for (unsigned m = 0; m < 3; m++) {
         zk_fr *tail = (zk_fr *)abc[m]->host + program->n_rows;
         zk_pool_for(pool, ((size_t)1 << resident->log2_n) - program->n_rows, 1 << 15, clear_range, tail);

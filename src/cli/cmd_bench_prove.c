@@ -166,7 +166,7 @@ typedef struct synthesis {
 static cuzk_status synthesize_once(void *ctx, cuzk_err *err) {
     synthesis *s = ctx;
     ZK_TRY(zk_program_witness(s->program, (const uint8_t(*)[32])s->hints, &s->w, s->pool, err));
-    return zk_program_eval(s->program, &s->w, s->rows[0], s->rows[1], s->rows[2], s->pool, err);
+    return zk_program_eval_computed(s->program, &s->w, s->rows[0], s->rows[1], s->rows[2], s->pool, err);
 }
 
 static cuzk_status bench_synthesize(bench_args *args, const cli_option *options, size_t n_options, cuzk_err *err) {

@@ -5,7 +5,9 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/alloc.h"
 #include "base/pool.h"
+#include "program/defined.h"
 #include "program/exec.h"
 
 #define INSTANCES_PER_CHUNK 2
@@ -16,6 +18,7 @@ typedef struct eval_job {
     const zk_witness *w;
     zk_fr *out[3];
     zk_locals *locals;                     /* per thread */
+    uint32_t **defined;                    /* [n_templates] rows of A with a known value; NULL: all are added up */
     zk_fr small[2 * ZK_ROW_SMALL_MAX + 1]; /* -ZK_ROW_SMALL_MAX .. ZK_ROW_SMALL_MAX */
 } eval_job;
 
@@ -51,7 +54,9 @@ static void load_bits(uint8_t *v, const uint64_t *bits, uint32_t first, uint32_t
     }
 }
 
-static void eval_matrix(const eval_job *job, const zk_template *t, const zk_matrix *m, const zk_locals *l, zk_fr *out) {
+/* defined: NULL, or for each row the variable that has its value. */
+static void eval_matrix(const eval_job *job, const zk_template *t, const zk_matrix *m, const uint32_t *defined,
+                        const zk_locals *l, zk_fr *out) {
     static const int8_t small_coef[ZK_N_SMALL_COEFS] = {1, -1, 2, -2, 3, -3, 4, -4};
     const zk_fr *small = job->small + ZK_ROW_SMALL_MAX, *coefs = job->p->coefs;
     const uint8_t *v = l->v;
@@ -59,6 +64,11 @@ static void eval_matrix(const eval_job *job, const zk_template *t, const zk_matr
     for (uint32_t r = 0; r < t->n_rows; r++) {
         const zk_term *end = m->terms + m->row[r + 1];
         zk_fr value;
+        if (defined && defined[r] != ZK_NOT_DEFINED) {
+            store(&out[r], &l->w[defined[r]]);
+            term = end;
+            continue;
+        }
         switch ((zk_row_class)m->row_class[r]) {
         case ZK_ROW_ZERO:
             store(&out[r], small);
@@ -74,6 +84,10 @@ static void eval_matrix(const eval_job *job, const zk_template *t, const zk_matr
             store(&out[r], &value);
             break;
         case ZK_ROW_WIDE:
+            if (end - term == 1 && term->coef == 0) {
+                store(&out[r], &l->w[term->var]);
+                break;
+            }
             zk_locals_sum(&value, coefs, t->kind, l, term, (size_t)(end - term));
             store(&out[r], &value);
             break;
@@ -98,20 +112,41 @@ static void eval_instances(void *ctx, size_t begin, size_t end, unsigned thread)
         zk_locals_load_ports(l, job->p, x, t, job->w);
         load_own(l, x, t, job->w);
         for (int m = 0; m < 3; m++)
-            if (job->out[m]) eval_matrix(job, t, &t->abc[m], l, job->out[m] + x->first_row);
+            if (job->out[m])
+                eval_matrix(job, t, &t->abc[m], m == 0 && job->defined ? job->defined[x->template_id] : NULL, l,
+                            job->out[m] + x->first_row);
     }
     store_fence();
 }
 
+static cuzk_status eval(eval_job *job, zk_pool *pool, cuzk_err *err) {
+    unsigned n_threads = zk_pool_n_threads(pool);
+    for (int i = -ZK_ROW_SMALL_MAX; i <= ZK_ROW_SMALL_MAX; i++) zk_fr_from_i64(&job->small[i + ZK_ROW_SMALL_MAX], i);
+    ZK_TRY(zk_locals_alloc_all(&job->locals, n_threads, job->p, err));
+    zk_pool_for(pool, job->p->n_instances, INSTANCES_PER_CHUNK, eval_instances, job);
+    zk_locals_free_all(job->locals, n_threads);
+    return CUZK_OK;
+}
+
 cuzk_status zk_program_eval(const zk_program *p, const zk_witness *w, zk_fr *a, zk_fr *b, zk_fr *c, zk_pool *pool,
                             cuzk_err *err) {
-    unsigned n_threads = zk_pool_n_threads(pool);
     eval_job job = {.p = p, .w = w, .out = {a, b, c}};
-    for (int i = -ZK_ROW_SMALL_MAX; i <= ZK_ROW_SMALL_MAX; i++) zk_fr_from_i64(&job.small[i + ZK_ROW_SMALL_MAX], i);
-    ZK_TRY(zk_locals_alloc_all(&job.locals, n_threads, p, err));
-    zk_pool_for(pool, p->n_instances, INSTANCES_PER_CHUNK, eval_instances, &job);
-    zk_locals_free_all(job.locals, n_threads);
-    return CUZK_OK;
+    return eval(&job, pool, err);
+}
+
+cuzk_status zk_program_eval_computed(const zk_program *p, const zk_witness *w, zk_fr *a, zk_fr *b, zk_fr *c,
+                                     zk_pool *pool, cuzk_err *err) {
+    eval_job job = {.p = p, .w = w, .out = {a, b, c}};
+    cuzk_status status = CUZK_OK;
+    job.defined = zk_calloc(p->n_templates + (size_t)1, sizeof *job.defined);
+    if (!job.defined) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "circuit %s: no memory", p->name);
+    for (uint32_t i = 0; i < p->n_templates; i++)
+        ZK_GOTO(zk_template_defined_rows(&job.defined[i], &p->templates[i], err));
+    ZK_GOTO(eval(&job, pool, err));
+out:
+    for (uint32_t i = 0; i < p->n_templates; i++) free(job.defined[i]);
+    free(job.defined);
+    return status;
 }
 
 /* ---- check ---- */

@@ -164,6 +164,13 @@ cuzk_status zk_program_witness(const zk_program *program, const uint8_t (*hints)
 cuzk_status zk_program_eval(const zk_program *program, const zk_witness *w, zk_fr *a, zk_fr *b, zk_fr *c,
                             struct zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 
+/* The same for an assignment that zk_program_witness has just made. Rows (combination) * 1 = v that define v, computed
+ * there as the value of that combination, take v's value instead of adding the terms up: nearly all the work of a
+ * circuit that is mostly Poseidon. Such rows come out satisfied whatever the assignment is, so this is not for
+ * assignments of any other origin. */
+cuzk_status zk_program_eval_computed(const zk_program *program, const zk_witness *w, zk_fr *a, zk_fr *b, zk_fr *c,
+                                     struct zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
+
 /* First row with a_i b_i != c_i, or n_rows if satisfied. */
 size_t zk_program_first_unsatisfied(const zk_fr *a, const zk_fr *b, const zk_fr *c, size_t n_rows,
                                     struct zk_pool *pool);

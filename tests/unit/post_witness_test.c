@@ -2,6 +2,8 @@
  * satisfied when a value is altered that the circuit uses. */
 #include "gadget_run.h"
 #include "post_vectors.h"
+#include "hash/poseidon.h"
+#include "program/defined.h"
 #include "program/digest.h"
 
 typedef struct synthesis {
@@ -31,6 +33,20 @@ static void synthesize(synthesis *s, const zk_post *post, uint32_t partition) {
     cuzk_err err = {0};
     ZK_CHECK_OK(zk_post_partition_hints(s->hints, s->run.p->n_hints, post, partition, &err), err);
     run_witness(&s->run, (const uint8_t(*)[32])s->hints);
+}
+
+/* The quick evaluation of what was just computed gives the same as adding up every row, satisfied or not. */
+static void check_quick_evaluation(synthesis *s) {
+    zk_fr *quick[3];
+    cuzk_err err = {0};
+    size_t n = s->run.p->n_rows;
+    for (int m = 0; m < 3; m++) ZK_CHECK((quick[m] = malloc(n * sizeof(zk_fr))));
+    ZK_CHECK_OK(zk_program_eval_computed(s->run.p, &s->run.w, quick[0], quick[1], quick[2], NULL, &err), err);
+    run_check(&s->run);
+    for (int m = 0; m < 3; m++) {
+        ZK_CHECK_MEM(quick[m], s->run.abc[m], n * sizeof(zk_fr));
+        free(quick[m]);
+    }
 }
 
 /* Rows that fail; the first ones into rows[max]. */
@@ -66,6 +82,7 @@ static void check_witness(synthesis *s, const zk_post *post, uint32_t partition,
     const zk_json_value *expected = get(witness, "aux_checkpoints");
     synthesize(s, post, partition);
     run_satisfied(&s->run);
+    check_quick_evaluation(s);
     ZK_CHECK(inputs_agree(s, post, partition));
     ZK_CHECK(s->run.p->n_aux == get_u64(witness, "aux") && s->run.p->n_rows == get_u64(witness, "constraints"));
     ZK_CHECK_OK(zk_witness_digest(sha256, &checkpoints, s->run.p, &s->run.w,
@@ -111,6 +128,30 @@ static void test_reference_witnesses(void) {
     }
 }
 
+/* Every permutation's S-box inputs and its hash are taken from the assignment, and nothing else. */
+static void test_defined_rows(void) {
+    cuzk_err err = {0};
+    zk_program *p = NULL;
+    ZK_CHECK_OK(zk_post_program(&p, &(zk_post_shape){32768, 1, 1}, "post", &err), err);
+    unsigned n_with = 0;
+    for (uint32_t i = 0; i < p->n_templates; i++) {
+        const zk_template *t = &p->templates[i];
+        uint32_t *rows = NULL, n = 0;
+        ZK_CHECK_OK(zk_template_defined_rows(&rows, t, &err), err);
+        for (uint32_t r = 0; rows && r < t->n_rows; r++) n += rows[r] != ZK_NOT_DEFINED;
+        bool poseidon = strcmp(t->name, "poseidon") == 0;
+        ZK_CHECK(poseidon == (rows != NULL));
+        if (poseidon) {
+            const zk_poseidon_params *params = zk_poseidon_get(t->n_ports);
+            ZK_CHECK(n == zk_poseidon_n_sboxes(params) - params->width + 1);
+            n_with++;
+        }
+        free(rows);
+    }
+    ZK_CHECK(n_with == 2); /* arities 8 and 2 */
+    zk_program_destroy(p);
+}
+
 /* ---- altered values: what the reference's circuit says of them ---- */
 
 static bool apply_xor(zk_blob *blob, const zk_json_value *edit) {
@@ -144,6 +185,7 @@ static void test_edits_in_circuit(void) {
             const zk_json_value *first = get(result, "first_unsatisfied_rows");
             open_synthesis(&s, r.type);
             synthesize(&s, post, 0);
+            check_quick_evaluation(&s);
             size_t n = count_unsatisfied(&s, rows, 3);
             ZK_CHECKF(n == get_u64(result, "unsatisfied_rows"), "%s: %zu rows", get_text(row, "what"), n);
             for (size_t k = 0; k < zk_json_count(first); k++) ZK_CHECK(rows[k] == u64_of(zk_json_element_of(first, k)));
@@ -211,4 +253,5 @@ static void test_random_bits(void) {
     flip_random("winning-2KiB", 12, 12);
 }
 
-ZK_TEST_MAIN(ZK_CASE(test_reference_witnesses), ZK_CASE(test_edits_in_circuit), ZK_CASE(test_random_bits))
+ZK_TEST_MAIN(ZK_CASE(test_reference_witnesses), ZK_CASE(test_defined_rows), ZK_CASE(test_edits_in_circuit),
+             ZK_CASE(test_random_bits))
