@@ -23,6 +23,9 @@ static zk_pool *test_pool;
 static zk_backend *test_backend;
 static char test_folder[64];
 
+/* At exit: the tests remove their files, so the folder is empty unless one failed. */
+static inline void test_close(void) { rmdir(test_folder); }
+
 static inline void test_open(void) {
     cuzk_err err = {0};
     if (test_pool) return;
@@ -30,6 +33,7 @@ static inline void test_open(void) {
     ZK_CHECK_OK(zk_backend_open_cpu(&test_backend, test_pool, &err), err);
     strcpy(test_folder, "/tmp/cuzk-test-XXXXXX");
     ZK_CHECK(mkdtemp(test_folder));
+    atexit(test_close);
 }
 
 /* Texts of paths, four at a time. */
