@@ -103,7 +103,7 @@ static void print_text(const zk_job *job, bool holds, const zk_job_failure *fail
            job->n_partitions, job->n_partitions == 1 ? "" : "s");
     if (job->has_miner) printf("miner             %" PRIu64 "\n", job->miner);
     if (job->has_sector) printf("sector number     %" PRIu64 "\n", job->sector);
-    for (uint32_t i = 0; i < job->n_sectors && i < MAX_SHOWN_LINES; i++)
+    for (uint32_t i = 0; !job->has_sector && i < job->n_sectors && i < MAX_SHOWN_LINES; i++)
         printf("%-17s %" PRIu64 "\n", i ? "" : "sectors", job->sectors[i]);
     if (job->n_sectors > MAX_SHOWN_LINES) printf("%-17s and %" PRIu32 " more\n", "", job->n_sectors - MAX_SHOWN_LINES);
     print_facts(job);

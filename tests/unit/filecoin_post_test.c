@@ -1,4 +1,5 @@
 /* PoSt without circuits: decoding, challenges, public inputs, verification, and everything that must be refused. */
+#include "base/alloc.h"
 #include "filecoin/challenges.h"
 #include "filecoin/kinds.h"
 #include "post_vectors.h"
@@ -502,6 +503,32 @@ static void test_requests(void) {
     zk_json_doc_destroy(doc);
 }
 
+/* Every allocation on the way fails once. */
+static void test_out_of_memory(void) {
+    zk_json_doc *doc = load_json("post/window-2KiB-n5-v1_2.json");
+    post_request r;
+    request_of(&r, zk_json_root(doc));
+    size_t n_hints = 2 * (3 + 10 * (size_t)(1 + 2 + 14));
+    uint8_t(*hints)[32] = malloc(n_hints * 32);
+    ZK_CHECK(hints);
+    uint64_t nth = 1;
+    for (bool failed = true; failed; nth++) {
+        zk_post *post = NULL;
+        cuzk_err err = {0};
+        zk_alloc_fail_nth(nth);
+        cuzk_status status = create_post(&post, &r, &err);
+        if (status == CUZK_OK) status = zk_post_partition_hints(hints, n_hints, post, 2, &err);
+        failed = zk_alloc_failed();
+        zk_alloc_fail_nth(0);
+        ZK_CHECKF(status == (failed ? CUZK_OUT_OF_MEMORY : CUZK_OK), "allocation %u: %s", (unsigned)nth, err.message);
+        zk_post_destroy(post);
+    }
+    ZK_CHECK(nth > 3 + 2 * 5 + 3);
+    free(hints);
+    free_request(&r);
+    zk_json_doc_destroy(doc);
+}
+
 ZK_TEST_MAIN(ZK_CASE(test_good), ZK_CASE(test_short_partitions), ZK_CASE(test_registered), ZK_CASE(test_randomness),
              ZK_CASE(test_sector_choice), ZK_CASE(test_edits), ZK_CASE(test_lists), ZK_CASE(test_too_many),
-             ZK_CASE(test_random_bits), ZK_CASE(test_truncated), ZK_CASE(test_requests))
+             ZK_CASE(test_random_bits), ZK_CASE(test_truncated), ZK_CASE(test_requests), ZK_CASE(test_out_of_memory))
