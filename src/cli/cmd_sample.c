@@ -14,7 +14,7 @@
 
 typedef struct sample_args {
     const char *kind_name, *text, *out_path, *registered_name;
-    uint64_t sector_bytes, miner, sector;
+    uint64_t sector_bytes, miner, sector, n_sectors;
     bool as_c1;
     cli_work work;
 } sample_args;
@@ -54,8 +54,7 @@ static cuzk_status sample_porep(const sample_args *args, zk_pool *pool, cuzk_err
     size_t n = 0;
     cuzk_status status = CUZK_OK;
     ZK_GOTO(find_seal(&seal, args, err));
-    cli_progress(NULL, "making the sector", 0, 0);
-    ZK_GOTO(zk_sample_porep(&c1, seal, args->text, args->miner, args->sector, pool, err));
+    ZK_GOTO(zk_sample_porep(&c1, seal, args->text ? args->text : "cuzk a", args->miner, args->sector, pool, err));
     if (args->as_c1) {
         ZK_GOTO(zk_c1_write_json(&text, &n, c1, err));
         ZK_GOTO(zk_file_write(args->out_path, text, n, err));
@@ -83,19 +82,89 @@ out:
     return status;
 }
 
+/* Writes and destroys the request; a failure to make it is passed on. */
+static cuzk_status write_request(cuzk_status status, zk_request *request, const sample_args *args,
+                                 const char *type_name, cuzk_err *err) {
+    cli_progress_end();
+    if (status != CUZK_OK) return status;
+    status = zk_request_write_file(request, args->out_path, err);
+    if (status == CUZK_OK)
+        printf("%s: %s request of miner %" PRIu64 ", %zu vanilla proof%s\n", args->out_path, type_name, args->miner,
+               request->n_vanilla_proofs, request->n_vanilla_proofs == 1 ? "" : "s");
+    zk_request_destroy(request);
+    return status;
+}
+
+static cuzk_status no_such_type(const sample_args *args, cuzk_err *err) {
+    char size[32];
+    return ZK_FAIL(err, CUZK_UNSUPPORTED, "no registered %s type has sector size %s%s%s", args->kind_name,
+                   cli_format_size(size, args->sector_bytes), args->registered_name ? " and the name " : "",
+                   args->registered_name ? args->registered_name : "");
+}
+
+static cuzk_status sample_post(const sample_args *args, zk_post_kind kind, zk_pool *pool, cuzk_err *err) {
+    const zk_registered_post *type = NULL;
+    for (unsigned i = 0; i < ZK_N_REGISTERED_POSTS; i++) { /* the last one that fits is the newest */
+        const zk_registered_post *t = &zk_registered_posts[i];
+        if (t->kind == kind && t->sector_bytes == args->sector_bytes &&
+            (!args->registered_name || strcmp(t->name, args->registered_name) == 0))
+            type = t;
+    }
+    if (!type) return no_such_type(args, err);
+    zk_sample_post_options options = {
+        .text = args->text ? args->text : "cuzk post a",
+        .miner = args->miner,
+        .first_sector = args->sector,
+        .n_sectors = args->n_sectors ? args->n_sectors : type->n_sectors,
+    };
+    zk_request *request = NULL;
+    cuzk_status status = zk_sample_post(&request, type, &options, pool, err);
+    return write_request(status, request, args, type->name, err);
+}
+
+static cuzk_status sample_update(const sample_args *args, zk_pool *pool, cuzk_err *err) {
+    const zk_registered_update *type = NULL;
+    for (unsigned i = 0; i < ZK_N_REGISTERED_UPDATES; i++)
+        if (zk_registered_updates[i].sector_bytes == args->sector_bytes) type = &zk_registered_updates[i];
+    if (!type) return no_such_type(args, err);
+    zk_request *request = NULL;
+    cuzk_status status = zk_sample_update(&request, type, args->text ? args->text : "cuzk update a", args->miner,
+                                          args->sector, pool, err);
+    return write_request(status, request, args, type->name, err);
+}
+
+static cuzk_status sample(const sample_args *args, zk_proof_kind kind, zk_pool *pool, cuzk_err *err) {
+    if (args->as_c1 && kind != ZK_KIND_POREP) return ZK_FAIL(err, CUZK_USAGE, "--c1 goes with porep alone");
+    if (args->n_sectors && kind != ZK_KIND_WINDOW) return ZK_FAIL(err, CUZK_USAGE, "--sectors goes with window alone");
+    cli_progress(NULL, "making the sample", 0, 0);
+    switch (kind) {
+    case ZK_KIND_POREP:
+        return sample_porep(args, pool, err);
+    case ZK_KIND_WINNING:
+        return sample_post(args, ZK_POST_WINNING, pool, err);
+    case ZK_KIND_WINDOW:
+        return sample_post(args, ZK_POST_WINDOW, pool, err);
+    case ZK_KIND_UPDATE:
+        return sample_update(args, pool, err);
+    default:
+        return ZK_FAIL(err, CUZK_INTERNAL, "unknown kind");
+    }
+}
+
 static int run(const cli_command *self, int argc, char **argv) {
-    sample_args args = {.text = "cuzk a", .miner = 1193, .sector = 117};
+    sample_args args = {.miner = 1193, .sector = 117};
     cuzk_err err = {0};
     zk_pool *pool = NULL;
     zk_proof_kind kind;
     cli_option options[] = {
         {"sector-size", "S", CLI_SIZE, &args.sector_bytes, "sector size: 2KiB, 8MiB, 512MiB, 32GiB, 64GiB", true},
         {"o", "FILE", CLI_STRING, &args.out_path, "where the request goes", true},
-        {"seed", "TEXT", CLI_STRING, &args.text, "text that all values follow from (default \"cuzk a\")"},
+        {"seed", "TEXT", CLI_STRING, &args.text, "text that all values follow from"},
+        {"sectors", "N", CLI_U64, &args.n_sectors, "window: number of sectors (default: a full partition)"},
         {"miner", "N", CLI_U64, &args.miner, "miner number (default 1193)"},
-        {"sector", "N", CLI_U64, &args.sector, "sector number (default 117)"},
+        {"sector", "N", CLI_U64, &args.sector, "number of the (first) sector (default 117)"},
         {"registered-proof", "NAME", CLI_STRING, &args.registered_name,
-         "PoRep: type of the sector (default: the interactive type of version 1.1)"},
+         "type of proof (default: the newest; PoRep: the interactive type of version 1.1)"},
         {"c1", NULL, CLI_FLAG, &args.as_c1, "PoRep: write the output of commit phase 1 instead of a request"},
         CLI_WORK_OPTIONS(args.work),
     };
@@ -107,10 +176,7 @@ static int run(const cli_command *self, int argc, char **argv) {
     ZK_GOTO(cli_kind(&kind, args.kind_name, &err));
     ZK_GOTO(cli_check_writable(args.out_path, &err));
     ZK_GOTO(cli_work_start(&args.work, &pool, &err));
-    if (kind == ZK_KIND_POREP)
-        ZK_GOTO(sample_porep(&args, pool, &err));
-    else
-        ZK_GOTO(ZK_FAIL(&err, CUZK_UNSUPPORTED, "samples of kind %s are not part of this version", args.kind_name));
+    ZK_GOTO(sample(&args, kind, pool, &err));
 out:
     zk_pool_destroy(pool);
     return cli_report(self, status, &err);

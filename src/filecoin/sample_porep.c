@@ -14,8 +14,6 @@
 #include "hash/poseidon.h"
 #include "hash/sha256.h"
 
-#define MAX_SEALED_BYTES (UINT64_C(8) << 20)
-
 void zk_sample_seed32(uint8_t out[32], const char *text) { zk_sha256_trunc254(out, text, strlen(text)); }
 
 void zk_sample_data(uint8_t *out, size_t n, const char *label) {
@@ -276,7 +274,7 @@ static cuzk_status start(sector *s, uint64_t miner, uint64_t sector_number, cuzk
     zk_sample_seed32(c1->seed, text);
     zk_registered_seal_porep_id(porep_id, s->seal);
     zk_graph_init(&s->graph, n_nodes, porep_id, s->seal->api_version);
-    bool sparse = s->seal->sector_bytes > MAX_SEALED_BYTES;
+    bool sparse = s->seal->sector_bytes > ZK_SAMPLE_MAX_SEALED_BYTES;
     if (!sparse) ZK_TRY(make_data(s, err));
     ZK_TRY(zk_data_tree_build(&s->tree_d, c1->shape.n_data_nodes, NULL, (const uint8_t(*)[32])s->data,
                               sparse ? 0 : n_nodes, s->pool, err));
@@ -295,7 +293,7 @@ static void draw_challenges(uint64_t *challenges, size_t n, const zk_c1 *c1) {
 cuzk_status zk_sample_porep(zk_c1 **out, const zk_registered_seal *seal, const char *text, uint64_t miner,
                             uint64_t sector_number, zk_pool *pool, cuzk_err *err) {
     enum { MAX_TEXT = 200 };
-    bool sparse = seal->sector_bytes > MAX_SEALED_BYTES;
+    bool sparse = seal->sector_bytes > ZK_SAMPLE_MAX_SEALED_BYTES;
     if (strlen(text) > MAX_TEXT)
         return ZK_FAIL(err, CUZK_USAGE, "sample: the seed text has %zu bytes, at most %d are allowed", strlen(text),
                        MAX_TEXT);
@@ -328,6 +326,27 @@ cuzk_status zk_sample_porep(zk_c1 **out, const zk_registered_seal *seal, const c
     s.c1 = NULL;
 out:
     free(challenges);
+    zk_c1_destroy(s.c1);
+    sector_free(&s);
+    return status;
+}
+
+cuzk_status zk_sample_sealed_tree(zk_tree **tree_r, uint8_t comm_c[32], const zk_registered_seal *seal,
+                                  const char *text, uint64_t miner, uint64_t sector_number, zk_pool *pool,
+                                  cuzk_err *err) {
+    if (seal->sector_bytes > ZK_SAMPLE_MAX_SEALED_BYTES)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "sample: %s: sectors of at most 8 MiB are sealed", seal->name);
+    sector s = {.seal = seal, .text = text, .pool = pool};
+    cuzk_status status = CUZK_OK;
+    s.c1 = zk_calloc(1, sizeof *s.c1);
+    if (!s.c1) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "sample: no memory");
+    ZK_GOTO(start(&s, miner, sector_number, err));
+    s.n_known = (size_t)s.c1->shape.n_nodes;
+    ZK_GOTO(commit(&s, err));
+    memcpy(comm_c, zk_tree_top(s.tree_c), 32);
+    *tree_r = s.tree_r;
+    s.tree_r = NULL;
+out:
     zk_c1_destroy(s.c1);
     sector_free(&s);
     return status;

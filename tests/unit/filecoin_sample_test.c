@@ -1,6 +1,7 @@
 /* Samples are what the reference made: sealed small sectors and sparse large ones, to the last byte of their JSON. */
 #include "base/json_dom.h"
 #include "filecoin/c1_write.h"
+#include "filecoin/job.h"
 #include "filecoin/sample.h"
 #include "filecoin/vanilla.h"
 #include "hash/sha256.h"
@@ -73,6 +74,66 @@ static void test_others_hold(void) {
     }
 }
 
+/* A request as a job: its vanilla proof holds. */
+static void check_holds(const zk_request *request) {
+    cuzk_err err = {0};
+    zk_job *job = NULL;
+    zk_job_failure failure;
+    ZK_CHECK_OK(zk_job_from_request(&job, request, &err), err);
+    ZK_CHECK_OK(zk_job_check(&failure, job, pool, &err), err);
+    zk_job_destroy(job);
+}
+
+/* The rule's sectors: the bytes of the listed partition proofs. */
+static void check_update(uint64_t sector_bytes) {
+    char path[512], name[64];
+    cuzk_err err = {0};
+    snprintf(name, sizeof name, "auto-%llu.json", (unsigned long long)sector_bytes);
+    snprintf(path, sizeof path, "%s/update/%s", zk_test_vectors_dir(), name);
+    zk_json_doc *doc = NULL;
+    ZK_CHECK_OK(zk_json_parse_file(&doc, path, 16 << 20, &err), err);
+    const zk_registered_update *type = NULL;
+    for (unsigned i = 0; i < ZK_N_REGISTERED_UPDATES; i++)
+        if (zk_registered_updates[i].sector_bytes == sector_bytes) type = &zk_registered_updates[i];
+    ZK_CHECK(type != NULL);
+    zk_request *request = NULL;
+    ZK_CHECK_OK(zk_sample_update(&request, type, "cuzk update a", MINER, SECTOR, pool, &err), err);
+    const zk_json_value *proofs = zk_json_member_of(zk_json_root(doc), "partition_proofs");
+    ZK_CHECK(zk_json_count(proofs) == request->n_vanilla_proofs);
+    for (size_t k = 0; k < request->n_vanilla_proofs; k++) {
+        uint8_t expected[32], digest[32];
+        ZK_CHECK_OK(zk_json_get_hex(expected, 32, zk_json_member_of(zk_json_element_of(proofs, k), "proof_sha256"),
+                                    "proof_sha256", &err),
+                    err);
+        zk_sha256(digest, request->vanilla_proofs[k].data, request->vanilla_proofs[k].n);
+        ZK_CHECKF(memcmp(digest, expected, 32) == 0, "%s, partition %zu", name, k);
+    }
+    check_holds(request);
+    zk_request_destroy(request);
+    zk_json_doc_destroy(doc);
+}
+
+static void test_updates(void) {
+    check_update(2048);
+    check_update(8u << 20);
+    check_update(512u << 20);
+    check_update(UINT64_C(32) << 30);
+    check_update(UINT64_C(64) << 30);
+}
+
+static void test_posts(void) {
+    for (unsigned i = 0; i < ZK_N_REGISTERED_POSTS; i++) {
+        const zk_registered_post *type = &zk_registered_posts[i];
+        if (type->sector_bytes == 8u << 20) continue; /* sealing takes seconds */
+        cuzk_err err = {0};
+        zk_request *request = NULL;
+        zk_sample_post_options options = {.text = "t", .miner = 7, .first_sector = 1000, .n_sectors = 5};
+        ZK_CHECK_OK(zk_sample_post(&request, type, &options, pool, &err), err);
+        check_holds(request);
+        zk_request_destroy(request);
+    }
+}
+
 static void test_start(void) {
     cuzk_err err = {0};
     ZK_CHECK_OK(zk_pool_create(&pool, 0, &err), err);
@@ -80,4 +141,5 @@ static void test_start(void) {
 static void test_end(void) { zk_pool_destroy(pool); }
 
 ZK_TEST_MAIN(ZK_CASE(test_start), ZK_CASE(test_sealed_2kib), ZK_CASE(test_sealed_8mib), ZK_CASE(test_sparse_512mib),
-             ZK_CASE(test_sparse_32gib), ZK_CASE(test_others_hold), ZK_CASE(test_end))
+             ZK_CASE(test_sparse_32gib), ZK_CASE(test_others_hold), ZK_CASE(test_updates), ZK_CASE(test_posts),
+             ZK_CASE(test_end))
