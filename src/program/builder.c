@@ -58,7 +58,9 @@ cuzk_status zk_builder_create(zk_builder **builder, const char *name, cuzk_err *
     b->slots = zk_calloc(b->slot_mask + 1, sizeof *b->slots);
     b->seen_mask = 2047;
     b->seen = zk_calloc(b->seen_mask + 1, sizeof *b->seen);
-    if (!b->slots || !b->seen) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "building circuit %s: no memory", name));
+    /* from the start, so that there is an array to point into before the first port */
+    if (!b->slots || !b->seen || !ZK_RESERVE(&b->ports, 1))
+        ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "building circuit %s: no memory", name));
     *builder = b;
     return CUZK_OK;
 out:
