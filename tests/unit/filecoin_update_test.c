@@ -321,7 +321,7 @@ static void remove_bytes(altered *a, size_t at, size_t n) {
     a->n -= n;
 }
 
-/* Applies the change; false: it cannot be stated with our interface, which refuses it on its own. */
+/* Applies a change of the vectors, as they word it. */
 static void apply(altered *a, const char *change) {
     unsigned v = 0, b = 0;
     int end = 0;
