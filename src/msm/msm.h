@@ -17,8 +17,8 @@ cuzk_status zk_msm_g2(zk_g2 *r, const zk_g2_affine *bases, const zk_fr *scalars,
                       cuzk_err *err) ZK_MUST_USE;
 
 /* Working memory of one call with a pool of n_threads. In G1 about 100 bytes a point up to 2^22 points, which are
- * worked on at a time, plus buckets: in all below 0.7 GB plus 1.5 MB a thread. G2: below 0.6 GB. The IFMA code takes
- * more in G1, up to 1.7 GB. */
+ * worked on at a time, plus buckets: in all below 700 MiB plus 2 MiB a thread; in G2 below 600 MiB plus as much. The
+ * IFMA code takes up to 1700 MiB in G1, and 4 MiB a thread. */
 size_t zk_msm_g1_mem_bytes(size_t n, unsigned n_threads);
 size_t zk_msm_g2_mem_bytes(size_t n, unsigned n_threads);
 
