@@ -1,0 +1,322 @@
+/* The engine: accepts requests, keeps them safe, proves them in worker processes, keeps the results.
+ *
+ * Everything a front end (gRPC, HTTP, command line) needs is here; it never touches journal, workers or devices. All
+ * functions may be called from any thread. A job is accepted once its content is on disk and its row in the journal is:
+ * from then on no crash loses it, and it ends exactly once, as COMPLETED, FAILED or CANCELLED.
+ *
+ * Order of work: CRITICAL > HIGH > NORMAL > LOW. A job that waits rises one class every `aging_ms`. Inside a class
+ * miners take turns, a miner's jobs go first come first served, and jobs whose keys are loaded may go ahead a little.
+ * CRITICAL and HIGH each have a worker of their own besides the ordinary ones: when all ordinary CPU workers are busy
+ * with less urgent work these are stopped (SIGSTOP) while the urgent partition runs. */
+#ifndef ZK_ENGINE_ENGINE_H
+#define ZK_ENGINE_ENGINE_H
+
+#include <stdio.h>
+
+#include "filecoin/request.h"
+
+typedef struct zk_engine zk_engine;
+
+#define ZK_JOB_ID_BYTES 40     /* with the final zero; lower-case letters, digits and '-' */
+#define ZK_CIRCUIT_ID_BYTES 24 /* "porep-32g" ... */
+#define ZK_REQUEST_ID_MAX_BYTES 512
+#define ZK_STAGE_NAME_BYTES 24
+
+/* Zero members mean the defaults. Strings are copied. */
+typedef struct zk_engine_options {
+    const char *param_cache;  /* folder of the v28-*.params files; required */
+    const char *journal_path; /* SQLite file; required. Its folder is made if missing */
+    const char *spool_dir;    /* content of accepted jobs; default: journal_path + ".spool" */
+    const char *evidence_dir; /* of wrong proofs; default: journal_path + ".evidence" */
+
+    const char *worker_program; /* default: this executable; started as `WORKER_PROGRAM worker ...` */
+    const char *devices;        /* "cpu" (the default), for later: "cuda:0,cuda:1", "auto" */
+    unsigned n_workers;         /* ordinary worker processes; 1 */
+    unsigned worker_threads;    /* of each; 0: all usable CPUs */
+    bool no_express;            /* no workers of their own for CRITICAL and HIGH */
+
+    uint64_t memory_budget_bytes;  /* of everything together; 0: auto, see zk_engine_memory_auto */
+    uint64_t safety_margin_bytes;  /* of `auto`; 1/16 of the memory */
+    uint64_t eviction_min_idle_ms; /* keys used more recently are evicted only when a job waits for the memory */
+    uint64_t max_content_bytes;    /* of one job; 1 GiB */
+    uint32_t max_queued;           /* jobs not yet finished; 10,000: beyond it submit gives EXHAUSTED */
+
+    uint64_t retention_ms;   /* results stay this long after the end; 24 h */
+    uint64_t aging_ms;       /* 10 min */
+    uint64_t group_wait_ms;  /* how long a job may be passed by jobs whose keys are loaded; 5 s */
+    uint64_t job_limit_ms;   /* from acceptance to the end, else FAILED; 0: none */
+    uint64_t worker_idle_ms; /* an express worker that had no work this long ends; 10 min */
+    uint32_t max_attempts;   /* of a partition whose worker died; 3 */
+
+    const char *worker_fault; /* for tests: passed to workers, see worker.h */
+} zk_engine_options;
+
+/* Opens the journal, takes up what was unfinished, starts the workers (not waited for).
+ * BAD_INPUT: damaged journal (the message names `cuzk journal salvage`) or bad options; EXHAUSTED: another engine has
+ * the journal open. */
+cuzk_status zk_engine_create(zk_engine **engine, const zk_engine_options *options, cuzk_err *err) ZK_MUST_USE;
+/* Ends all: running partitions are given up and stay in the journal for the next start. Watches that have not fired are
+ * called with INTERRUPTED. No other call may be in progress or follow. NULL is fine. */
+void zk_engine_destroy(zk_engine *engine);
+/* From now on submit gives EXHAUSTED and no partition is started; returns when none runs, or after timeout_ms (then
+ * EXHAUSTED). Queued jobs stay in the journal. */
+cuzk_status zk_engine_drain(zk_engine *engine, uint64_t timeout_ms, cuzk_err *err);
+
+/* MemTotal or the limit of the control groups (v1, v2, this group and its ancestors), whichever is smaller. */
+uint64_t zk_engine_memory_auto(void);
+
+/* ---- submit ---- */
+
+/* What a request says besides its bytes. */
+typedef struct zk_engine_request {
+    const char *request_id; /* NULL or "": no idempotency. At most ZK_REQUEST_ID_MAX_BYTES */
+    zk_proof_kind kind;
+    zk_priority priority; /* UNSPECIFIED: CRITICAL for WinningPoSt, HIGH for WindowPoSt, else NORMAL */
+    uint64_t sector_bytes, registered_proof, sector_number, miner_id;
+    uint32_t partition_index;
+} zk_engine_request;
+
+/* The byte fields of SubmitProofRequest, by their numbers. */
+typedef enum zk_content_field {
+    ZK_CONTENT_VANILLA_PROOF = 10,
+    ZK_CONTENT_VANILLA_PROOFS = 11, /* repeated, in order */
+    ZK_CONTENT_RANDOMNESS = 22,
+    ZK_CONTENT_COMM_R_OLD = 30,
+    ZK_CONTENT_COMM_R_NEW = 31,
+    ZK_CONTENT_COMM_D_NEW = 32,
+} zk_content_field;
+
+/* Content on its way to disk: one field after another, each in pieces of any size (a slice as it was received). One
+ * thread at a time. Nothing is kept in memory but a small buffer. */
+typedef struct zk_content zk_content;
+cuzk_status zk_content_create(zk_content **content, zk_engine *engine, cuzk_err *err) ZK_MUST_USE;
+/* Begins a field of exactly n_bytes. EXHAUSTED beyond max_content_bytes, IO for a full disk; the first failure stays.
+ */
+cuzk_status zk_content_field_begin(zk_content *content, zk_content_field field, uint64_t n_bytes,
+                                   cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_content_write(zk_content *content, const void *data, size_t n, cuzk_err *err) ZK_MUST_USE;
+/* A field that is a file, streamed. */
+cuzk_status zk_content_field_file(zk_content *content, zk_content_field field, const char *path,
+                                  cuzk_err *err) ZK_MUST_USE;
+void zk_content_abort(zk_content *content); /* NULL is fine */
+
+typedef struct zk_submitted {
+    char job_id[ZK_JOB_ID_BYTES];
+    bool joined;             /* the request was known: this is the job of the earlier submit */
+    bool finished;           /* ... and its proof is there already */
+    uint32_t queue_position; /* jobs ahead; 0: next, or running, or finished */
+    char assigned[96];       /* device it runs on; "" if none yet */
+} zk_submitted;
+
+/* Makes the content durable and accepts the job. Frees the content, whatever happens.
+ * BAD_INPUT: malformed request; UNSUPPORTED: kind or size; NOT_FOUND: the keys are not there (file and folder named);
+ * EXHAUSTED: queue full or draining; IO: disk full, read-only journal.
+ * The same request_id with the same content (fields, numbers and kind; not the priority) joins the job while it is
+ * queued or running, or finds its kept proof; after a failure or cancellation, or with other content, it is a new job.
+ * A join with a higher priority raises the job's. */
+cuzk_status zk_engine_submit(zk_submitted *submitted, zk_engine *engine, const zk_engine_request *request,
+                             zk_content *content, cuzk_err *err) ZK_MUST_USE;
+/* The same for a request in memory. */
+cuzk_status zk_engine_submit_request(zk_submitted *submitted, zk_engine *engine, const zk_request *request,
+                                     cuzk_err *err) ZK_MUST_USE;
+
+/* ---- results ---- */
+
+typedef enum zk_outcome {
+    ZK_OUTCOME_UNKNOWN, /* no such job, or its time of keeping is over */
+    ZK_OUTCOME_COMPLETED,
+    ZK_OUTCOME_FAILED,
+    ZK_OUTCOME_CANCELLED,
+    ZK_OUTCOME_TIMEOUT,     /* await only */
+    ZK_OUTCOME_INTERRUPTED, /* the engine ends; the job goes on at the next start. Or: the waiter gave up */
+} zk_outcome;
+
+typedef struct zk_result {
+    char job_id[ZK_JOB_ID_BYTES];
+    zk_proof_kind kind;
+    zk_outcome outcome;
+    cuzk_status status; /* of a failure */
+    char message[512];  /* of a failure */
+    uint8_t *proof;     /* [n_proof] partitions in a row */
+    size_t n_proof;
+    uint64_t queue_wait_ms, srs_load_ms, synthesis_ms, gpu_compute_ms, total_ms;
+} zk_result;
+void zk_result_clear(zk_result *result); /* zeroed is fine */
+
+/* Calls fn exactly once, when the job is over or at once if it is (also for a job that is not known): from this call or
+ * from a thread of the engine. fn must be quick and must not destroy the engine; `result` is the engine's. */
+typedef void (*zk_watch_fn)(void *ctx, const zk_result *result);
+typedef struct zk_watch zk_watch;
+/* *watch stays valid until it has fired or zk_engine_unwatch was called; may be NULL when not wanted. If it fires from
+ * this call *watch is NULL. */
+cuzk_status zk_engine_watch(zk_watch **watch, zk_engine *engine, const char *job_id, zk_watch_fn fn, void *ctx,
+                            cuzk_err *err) ZK_MUST_USE;
+/* true: taken back, fn will not be called. false: fn was called, or is being called. The id, not the pointer, decides,
+ * so that asking after it fired is fine as long as ctx is unique among watches of the job. */
+bool zk_engine_unwatch(zk_engine *engine, const char *job_id, void *ctx);
+
+/* Waits. timeout_ms 0: for ever. `gave_up` (may be NULL) is polled about every 100 ms. The caller clears the result.
+ * Fails only for lack of memory or a failing journal. */
+cuzk_status zk_engine_await(zk_result *result, zk_engine *engine, const char *job_id, uint64_t timeout_ms,
+                            bool (*gave_up)(void *ctx), void *ctx, cuzk_err *err) ZK_MUST_USE;
+
+/* Ends a queued job at once, a running one at the next kernel of its worker; its watches fire now. was_running: queued
+ * or running (false: unknown or over). */
+cuzk_status zk_engine_cancel(bool *was_running, zk_engine *engine, const char *job_id, cuzk_err *err) ZK_MUST_USE;
+
+/* ---- keys ---- */
+
+/* "porep-32g" of kind and size, and back. UNSUPPORTED: no such circuit. */
+cuzk_status zk_circuit_id(char id[ZK_CIRCUIT_ID_BYTES], zk_proof_kind kind, uint64_t sector_bytes,
+                          cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_circuit_parse(zk_proof_kind *kind, uint64_t *sector_bytes, const char *id, cuzk_err *err) ZK_MUST_USE;
+
+/* Loads the keys of a circuit in a worker and waits. NOT_FOUND names file and folder; EXHAUSTED: does not fit the
+ * budget; BAD_INPUT: damaged file. */
+cuzk_status zk_engine_preload(bool *already_loaded, uint64_t *load_ms, zk_engine *engine, const char *circuit_id,
+                              cuzk_err *err) ZK_MUST_USE;
+/* EXHAUSTED while a job uses them. */
+cuzk_status zk_engine_evict(bool *was_loaded, uint64_t *freed_bytes, zk_engine *engine, const char *circuit_id,
+                            cuzk_err *err) ZK_MUST_USE;
+
+/* ---- what it is doing: a consistent copy ---- */
+
+typedef enum zk_partition_state {
+    ZK_PARTITION_PENDING,
+    ZK_PARTITION_SYNTHESIZING,
+    ZK_PARTITION_SYNTH_DONE,
+    ZK_PARTITION_GPU, /* stages h to verify, whatever the device */
+    ZK_PARTITION_DONE,
+    ZK_PARTITION_FAILED
+} zk_partition_state;
+const char *zk_partition_state_name(zk_partition_state state); /* "pending", "synthesizing", "synth_done", "gpu" ... */
+
+typedef struct zk_partition_view {
+    uint32_t index;
+    zk_partition_state state;
+    uint64_t synth_ms, gpu_ms; /* so far */
+    uint32_t attempts;
+    int worker; /* -1: none */
+} zk_partition_view;
+
+typedef struct zk_job_view {
+    char job_id[ZK_JOB_ID_BYTES];
+    char request_id[ZK_REQUEST_ID_MAX_BYTES + 1];
+    zk_proof_kind kind;
+    zk_priority priority;
+    char circuit_id[ZK_CIRCUIT_ID_BYTES];
+    bool running;             /* else queued */
+    uint64_t accepted_ago_ms; /* since acceptance */
+    uint64_t started_ago_ms;  /* since the first work; 0 if queued */
+    uint32_t queue_position;  /* of a queued one */
+    uint32_t n_partitions;    /* 0: not known yet */
+    uint32_t n_done;
+    const zk_partition_view *partitions; /* [n_partitions] */
+} zk_job_view;
+
+typedef enum zk_worker_state {
+    ZK_WORKER_STARTING,
+    ZK_WORKER_IDLE,
+    ZK_WORKER_PREPARING, /* parses and checks a job */
+    ZK_WORKER_LOADING,   /* keys */
+    ZK_WORKER_PROVING,
+    ZK_WORKER_STOPPED, /* an urgent partition has its CPUs */
+    ZK_WORKER_OFF,     /* not started (express workers start on demand), or between two starts */
+    ZK_WORKER_RETIRED  /* gave wrong proofs or cannot start */
+} zk_worker_state;
+const char *zk_worker_state_name(zk_worker_state state);
+
+typedef struct zk_worker_view {
+    unsigned id; /* 0 .. n_workers - 1 */
+    int pid;     /* 0: no process */
+    zk_worker_state state;
+    zk_priority min_priority; /* LOW: takes everything */
+    unsigned device_ordinal;
+    char device_kind[8]; /* "cpu", "cuda" */
+    char device[96];
+    uint64_t memory_total_bytes, memory_free_bytes; /* of the device; for the CPU of the machine */
+    char job_id[ZK_JOB_ID_BYTES];                   /* "": none */
+    zk_proof_kind kind;
+    int64_t partition;               /* -1: none */
+    char stage[ZK_STAGE_NAME_BYTES]; /* "" : none */
+    uint64_t busy_ms;                /* with the current task */
+    uint64_t n_proved, n_wrong, n_crashes, n_starts;
+    uint64_t rss_bytes, reserved_bytes;
+} zk_worker_view;
+
+typedef enum zk_srs_tier { ZK_SRS_HOT, ZK_SRS_WARM, ZK_SRS_COLD } zk_srs_tier; /* as the gRPC enum */
+typedef struct zk_srs_view {
+    char circuit_id[ZK_CIRCUIT_ID_BYTES];
+    zk_srs_tier tier;   /* hot: on a device; warm: only in host memory; cold: only the file is there */
+    uint64_t bytes;     /* hot: resident, over all workers; cold: of the file */
+    uint32_t ref_count; /* partitions and loads that use it now */
+    uint32_t n_workers; /* that have it */
+    bool loading;
+    uint64_t last_used_ago_ms;
+    bool evictable;
+} zk_srs_view;
+
+typedef struct zk_memory_view {
+    char name[48];
+    uint64_t current_bytes, peak_bytes; /* over all workers and this process */
+} zk_memory_view;
+
+typedef struct zk_queue_view {
+    zk_proof_kind kind;
+    uint32_t pending, in_progress;
+    uint64_t n_completed, n_failed, n_cancelled; /* since start */
+    uint64_t duration_sum_ns, n_durations;       /* acceptance to end, of the completed */
+} zk_queue_view;
+
+/* Upper bounds in seconds: 0.001 0.0025 0.005 0.01 ... 1000, then infinity. Not cumulative. */
+#define ZK_HISTOGRAM_BUCKETS 19
+extern const double zk_histogram_bounds[ZK_HISTOGRAM_BUCKETS - 1];
+typedef struct zk_histogram {
+    char name[ZK_STAGE_NAME_BYTES]; /* a stage ("synthesize"), or "queue_wait", "prepare", "srs_load", "total" */
+    uint64_t n, sum_ns;
+    uint64_t bucket[ZK_HISTOGRAM_BUCKETS];
+} zk_histogram;
+
+typedef struct zk_engine_status {
+    uint64_t uptime_ms;
+    bool draining;
+    const zk_queue_view *queues; /* one a kind: [n_queues] */
+    size_t n_queues;
+    const zk_job_view *jobs; /* not finished: running first, then in order of the queue */
+    size_t n_jobs;
+    const zk_worker_view *workers;
+    size_t n_workers;
+    const zk_srs_view *srs;
+    size_t n_srs;
+    const zk_memory_view *memory; /* by buffer */
+    size_t n_memory;
+    const zk_histogram *histograms;
+    size_t n_histograms;
+    uint64_t memory_budget_bytes, memory_reserved_bytes, machine_memory_bytes;
+    uint64_t retire_pending_bytes, retire_pending_items; /* freed later, over all workers */
+    uint64_t n_completed, n_failed, n_cancelled;         /* since start */
+    uint64_t n_submitted, n_joined, n_rejected;
+    uint64_t n_worker_crashes, n_retries, n_wrong_proofs, n_preempted;
+    uint64_t unaccounted_ns, traced_ns; /* sums over partitions: what no span covers, and all */
+    uint64_t spool_bytes, journal_bytes;
+    uint32_t n_watches;
+} zk_engine_status;
+cuzk_status zk_engine_get_status(zk_engine_status **status, zk_engine *engine, cuzk_err *err) ZK_MUST_USE;
+void zk_engine_status_destroy(zk_engine_status *status); /* NULL is fine */
+
+/* The spans of a finished or running job (NULL: of the last ones), of all processes on one clock (CLOCK_MONOTONIC, in
+ * microseconds), as Chrome trace events: one JSON document. NOT_FOUND: no such job, or its trace is gone. */
+cuzk_status zk_engine_trace(zk_engine *engine, const char *job_id, FILE *out, cuzk_err *err) ZK_MUST_USE;
+
+/* ---- journal repair ---- */
+
+typedef struct zk_salvage_report {
+    uint64_t n_jobs, n_results, n_lost; /* rows kept, of them with a proof, rows that could not be read */
+    uint64_t n_from_spool;              /* unfinished jobs taken back from their spool files */
+    char damaged_path[4096];            /* where the old journal is now */
+} zk_salvage_report;
+/* Copies what can be read into a new journal. spool_dir as in the options (NULL: default). No engine may run. */
+cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *journal_path, const char *spool_dir,
+                              cuzk_err *err) ZK_MUST_USE;
+
+#endif
