@@ -1,6 +1,6 @@
 /* Rows whose value is known once the witness is: a row (combination) * 1 = v that defines v, where the witness
  * operation has computed v as the value of that very combination. The combinations of a Poseidon permutation are long
- * (some 800 products a hash of arity 8 in all), its S-boxes' inputs are at hand. */
+ * (some 3200 products a hash of arity 8 in all), its S-boxes' inputs are at hand. */
 #ifndef ZK_PROGRAM_DEFINED_H
 #define ZK_PROGRAM_DEFINED_H
 
