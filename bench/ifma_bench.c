@@ -1,8 +1,9 @@
 /* The IFMA kernels beside the scalar ones.
  *
  *   ifma_bench WHAT [LOG2_N] [THREADS] [REPEAT] [WINDOW_BITS]
- *   WHAT: g1 g2 (multi-scalar multiplication), sum1 sum2 (masked sum, half the bits set), fixed1 fixed2, ntt, intt,
- * quotient; a trailing s asks for the scalar code ("g1s")
+ *   WHAT: g1 g2 (multi-scalar multiplication), sum1 sum2 (masked sum, half the bits set), table1 subsets1 (subset tables:
+ *   making one, the masked sum with it), fixed1 fixed2 (multiples of one base), ntt intt quotient; a trailing s asks for
+ *   the scalar code ("g1s")
  *
  * Prints the least wall and CPU time of the repetitions; CPU time counts all threads and suffers less from neighbours.
  */
@@ -36,6 +37,7 @@ typedef struct bench {
     zk_fr *scalars;
     zk_g1_affine *g1;
     zk_g2_affine *g2;
+    zk_g1_affine *subsets;
     uint64_t *bits;
     void *result;
     zk_fixed_base_g1 *table1;
@@ -76,6 +78,22 @@ static cuzk_status run_sum2(bench *b) {
     return (b->scalar_code ? zk_masked_sum_g2 : zk_masked_sum_g2_ifma)(&r, b->g2, b->bits, b->n, b->pool, &b->err);
 }
 
+static cuzk_status run_table1(bench *b) {
+    zk_g1_affine *table;
+    cuzk_status status = zk_subset_table_g1_create(&table, b->g1, b->n, b->pool, &b->err);
+    if (status == CUZK_OK) zk_mem_free(table);
+    return status;
+}
+
+static cuzk_status run_subsets1(bench *b) {
+    zk_g1 r;
+    if (!b->subsets) {
+        cuzk_status status = zk_subset_table_g1_create(&b->subsets, b->g1, b->n, b->pool, &b->err);
+        if (status != CUZK_OK) return status;
+    }
+    return zk_subset_table_g1_sum(&r, b->subsets, b->bits, b->n, b->pool, &b->err);
+}
+
 static cuzk_status run_fixed1(bench *b) {
     return zk_fixed_base_g1_mul(b->table1, b->result, b->scalars, b->n, b->pool, &b->err);
 }
@@ -102,9 +120,17 @@ static cuzk_status run_quotient(bench *b) {
 static const struct {
     const char *name;
     cuzk_status (*run)(bench *b);
-} benches[] = {{"g1", run_g1},     {"g2", run_g2},         {"sum1", run_sum1},
-               {"sum2", run_sum2}, {"fixed1", run_fixed1}, {"fixed2", run_fixed2},
-               {"ntt", run_ntt},   {"intt", run_intt},     {"quotient", run_quotient}};
+} benches[] = {{"g1", run_g1},
+               {"g2", run_g2},
+               {"sum1", run_sum1},
+               {"sum2", run_sum2},
+               {"table1", run_table1},
+               {"subsets1", run_subsets1},
+               {"fixed1", run_fixed1},
+               {"fixed2", run_fixed2},
+               {"ntt", run_ntt},
+               {"intt", run_intt},
+               {"quotient", run_quotient}};
 
 static cuzk_status make_vectors(bench *b, unsigned log2_n) {
     if (b->scalar_code && setenv("CUZK_CPU", "adx", 1) != 0) return CUZK_OUT_OF_MEMORY;

@@ -1,4 +1,5 @@
 /* G1 and G2 in AVX-512 IFMA; see ifma_group.inc. On a CPU without, every case passes empty. */
+#include "base/mem.h"
 #include "msm/ifma/ifma.h"
 #include "zk_test.h"
 
@@ -35,6 +36,7 @@ static zk_fr fr_random(uint64_t *seed) {
 #define GROUP(name) zk_g1_##name
 #define MSM_TUNED zk_msm_g1_ifma_tuned
 #define MASKED_IFMA zk_masked_sum_g1_ifma
+#define SUBSET(name) zk_subset_table_g1_##name
 #define FIXED_IFMA zk_fixed_base_g1_mul_ifma
 #include "ifma_group.inc"
 #undef LARGE
@@ -44,6 +46,7 @@ static zk_fr fr_random(uint64_t *seed) {
 #undef GROUP
 #undef MSM_TUNED
 #undef MASKED_IFMA
+#undef SUBSET
 #undef FIXED_IFMA
 
 #define LARGE 4500
@@ -53,6 +56,7 @@ static zk_fr fr_random(uint64_t *seed) {
 #define GROUP(name) zk_g2_##name
 #define MSM_TUNED zk_msm_g2_ifma_tuned
 #define MASKED_IFMA zk_masked_sum_g2_ifma
+#define SUBSET(name) zk_subset_table_g2_##name
 #define FIXED_IFMA zk_fixed_base_g2_mul_ifma
 #include "ifma_group.inc"
 

@@ -15,6 +15,7 @@
 #define GROUP(name) zk_g1_##name
 #define MSM(name) zk_msm_g1_##name
 #define MASKED_SUM zk_masked_sum_g1_ifma
+#define SUBSET(name) zk_subset_table_g1_##name
 #define FIXED_MUL zk_fixed_base_g1_mul_ifma
 
 /* 1,024 additions share an inversion; sums, batch and the rows of this batch and the next are 512 KB of a 1 MiB L2. */

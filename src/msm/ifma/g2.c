@@ -15,6 +15,7 @@
 #define GROUP(name) zk_g2_##name
 #define MSM(name) zk_msm_g2_##name
 #define MASKED_SUM zk_masked_sum_g2_ifma
+#define SUBSET(name) zk_subset_table_g2_##name
 #define FIXED_MUL zk_fixed_base_g2_mul_ifma
 
 /* 512 additions share an inversion; sums, batch and the rows of this batch and the next are 512 KB of a 1 MiB L2. */
