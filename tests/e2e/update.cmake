@@ -1,0 +1,6 @@
+cuzk_test(e2e_update ${CMAKE_CURRENT_LIST_DIR}/update_test.c LINK zk_base E2E)
+cuzk_test(e2e_update_full ${CMAKE_CURRENT_LIST_DIR}/update_full_test.c LINK zk_base FULL)
+foreach(test e2e_update e2e_update_full)
+  target_compile_definitions(${test} PRIVATE CUZK_PROGRAM="$<TARGET_FILE:cuzk>")
+  add_dependencies(${test} cuzk)
+endforeach()
