@@ -1,0 +1,343 @@
+/* Settings: TOML, table of keys, sources and their order, messages. */
+#include "config/config.h"
+#include "config/toml.h"
+#include "base/alloc.h"
+#include "zk_test.h"
+
+static zk_toml *parse(const char *text) {
+    cuzk_err err = {0};
+    zk_toml *doc = NULL;
+    ZK_CHECK_OK(zk_toml_parse(&doc, text, strlen(text), "t", &err), err);
+    return doc;
+}
+
+static const zk_toml_value *value_at(const zk_toml *doc, const char *path) {
+    for (size_t i = 0; i < zk_toml_count(doc); i++)
+        if (strcmp(zk_toml_at(doc, i)->path, path) == 0) return &zk_toml_at(doc, i)->value;
+    ZK_FAIL_CASE("no value at %s", path);
+}
+
+static void test_toml_values(void) {
+    zk_toml *doc = parse("# comment\r\n"
+                         "a = 1 # one\r\n"
+                         "hex = 0xdead_BEEF\noct = 0o755\nbin = 0b101\nneg = -17\nbig = 9_223_372_036_854_775_807\n"
+                         "f = 6.5e-3\ninf = -inf\nyes = true\nno = false\n"
+                         "s = \"tab\\t quote\\\" \\u00e9 \\U0001F600\"\n"
+                         "lit = 'C:\\dir'\n"
+                         "multi = \"\"\"\nfirst\\\n    joined\nlast \"\"quoted\"\"\"\"\"\n"
+                         "raw = '''\nno \\escape'''\n"
+                         "list = [1, 2, # comment\n  3,\n]\n"
+                         "nested = [[1], [\"a\", \"b\"], []]\n"
+                         "dotted.key.\"odd name\" = 4\n"
+                         "inline = { x = 1, y.z = \"w\" }\n"
+                         "[table.sub]\nk = 5\n"
+                         "[table]\nk = 6\n"
+                         "[[array]]\nk = 7\n[[array]]\nk = 8\n[array.under]\nk = 9\n");
+    ZK_CHECK(value_at(doc, "a")->i64 == 1 && value_at(doc, "a")->kind == ZK_TOML_INTEGER);
+    ZK_CHECK(value_at(doc, "hex")->i64 == 0xdeadbeef && value_at(doc, "oct")->i64 == 0755);
+    ZK_CHECK(value_at(doc, "bin")->i64 == 5 && value_at(doc, "neg")->i64 == -17);
+    ZK_CHECK(value_at(doc, "big")->i64 == INT64_MAX);
+    ZK_CHECK(value_at(doc, "f")->f64 == 6.5e-3 && value_at(doc, "inf")->f64 < -1e300);
+    ZK_CHECK(value_at(doc, "yes")->b && !value_at(doc, "no")->b);
+    ZK_CHECK(strcmp(value_at(doc, "s")->text, "tab\t quote\" \xc3\xa9 \xf0\x9f\x98\x80") == 0);
+    ZK_CHECK(strcmp(value_at(doc, "lit")->text, "C:\\dir") == 0);
+    ZK_CHECK(strcmp(value_at(doc, "multi")->text, "firstjoined\nlast \"\"quoted\"\"") == 0);
+    ZK_CHECK(strcmp(value_at(doc, "raw")->text, "no \\escape") == 0);
+    ZK_CHECK(value_at(doc, "list")->n == 3 && value_at(doc, "list")->items[2].i64 == 3);
+    ZK_CHECK(value_at(doc, "list")->items[2].line == value_at(doc, "list")->line + 1);
+    ZK_CHECK(value_at(doc, "nested")->n == 3 && strcmp(value_at(doc, "nested")->items[1].items[1].text, "b") == 0);
+    ZK_CHECK(value_at(doc, "dotted.key.\"odd name\"")->i64 == 4);
+    ZK_CHECK(value_at(doc, "inline.x")->i64 == 1 && strcmp(value_at(doc, "inline.y.z")->text, "w") == 0);
+    ZK_CHECK(value_at(doc, "table.sub.k")->i64 == 5 && value_at(doc, "table.k")->i64 == 6);
+    ZK_CHECK(value_at(doc, "array[0].k")->i64 == 7 && value_at(doc, "array[1].k")->i64 == 8);
+    ZK_CHECK(value_at(doc, "array[1].under.k")->i64 == 9);
+    zk_toml_destroy(doc);
+    doc = parse("");
+    ZK_CHECK(zk_toml_count(doc) == 0);
+    zk_toml_destroy(doc);
+}
+
+static void test_toml_refused(void) {
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"a = 1\na = 2\n", "t:2: \"a\" is set a second time (before in line 1)"},
+        {"a\n", "t:1: found the end of the line after the key \"a\", expected '='"},
+        {"a = \n", "t:1: found the end of the line, expected a value"},
+        {"a = text\n", "t:1: found \"text\", expected a value (text needs quotes)"},
+        {"a = 01\n", "t:1: found \"01\": a number does not start with 0"},
+        {"a = 1__0\n", "t:1: found \"1__0\": an underscore stands between digits"},
+        {"a = 9223372036854775808\n", "does not fit 64 bits"},
+        {"a = 2024-01-01\n", "dates and times have no use here"},
+        {"a = 1 b = 2\n", "t:1: found 'b' after a value, expected the end of the line"},
+        {"a = \"x\n", "t:1: found the end of the line in a string"},
+        {"a = \"\\q\"\n", "unknown escape \\q"},
+        {"a = \"\\ud800\"\n", "found escape U+D800"},
+        {"a = [1, 2\n", "t:2: found the end of the file in an array"},
+        {"a = [1 2]\n", "t:1: found '2' in an array"},
+        {"[t]\n[t]\n", "t:2: the table [t] is defined a second time"},
+        {"[t\n", "found the end of the line in a table's name"},
+        {"a = 1\n[a]\n", "\"a\" already has a value in line 1, it cannot be a table"},
+        {"a = 1\na.b = 2\n", "\"a\" already has a value in line 1"},
+        {"a = {b = 1}\na.c = 2\n", "\"a\" is an inline table"},
+        {"a = {b = 1,}\n", "found ',' before '}'"},
+        {"[t]\nx.y = 1\n[t]\n", "defined a second time"},
+        {"a = \"\xff\"\n", "t:1: the text is not UTF-8 (byte 0xff)"},
+        {"\n\n# \x01\n", "t:3: found control character 0x01 in a comment"},
+        {"= 1\n", "found '=', expected a key"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cuzk_err err = {0};
+        zk_toml *doc = NULL;
+        ZK_CHECKF(zk_toml_parse(&doc, cases[i].text, strlen(cases[i].text), "t", &err) == CUZK_BAD_INPUT && !doc,
+                  "case %zu", i);
+        ZK_CHECKF(strstr(err.message, cases[i].message), "case %zu: %s", i, err.message);
+    }
+    char deep[200];
+    memset(deep, '[', sizeof deep);
+    memcpy(deep, "a=", 2);
+    cuzk_err err = {0};
+    zk_toml *doc = NULL;
+    ZK_CHECK(zk_toml_parse(&doc, deep, sizeof deep, "t", &err) == CUZK_BAD_INPUT);
+}
+
+/* Every prefix of a good document is parsed or refused, never overrun (the text ends at a page's guard under ASan). */
+static void test_toml_cut(void) {
+    static const char text[] = "a.b = [\"x\\u0041\", 'y', \"\"\"z\n\"\"\", 1_0, {}]\n[t.\"q\"]\nk = { a = 1 }\n[[u]]\n";
+    for (size_t n = 0; n < sizeof text; n++) {
+        char *copy = malloc(n ? n : 1);
+        memcpy(copy, text, n);
+        zk_toml *doc = NULL;
+        cuzk_err err = {0};
+        cuzk_status status = zk_toml_parse(&doc, copy, n, "t", &err);
+        ZK_CHECK(status == CUZK_OK || (status == CUZK_BAD_INPUT && err.message[0]));
+        zk_toml_destroy(doc);
+        free(copy);
+    }
+}
+
+/* ---- keys ---- */
+
+static char warnings[4096];
+static void keep_warning(void *ctx, const char *text) {
+    (void)ctx;
+    strncat(warnings, text, sizeof warnings - strlen(warnings) - 2);
+    strcat(warnings, "\n");
+}
+
+static zk_config *defaults(void) {
+    cuzk_err err = {0};
+    zk_config *c = NULL;
+    warnings[0] = 0;
+    ZK_CHECK_OK(zk_config_create(&c, &err), err);
+    return c;
+}
+
+static cuzk_status read_text(zk_config *c, const char *text, cuzk_err *err) {
+    return zk_config_read_text(c, text, strlen(text), "f.toml", keep_warning, NULL, err);
+}
+
+static void test_defaults(void) {
+    cuzk_err err = {0};
+    zk_config *c = defaults();
+    ZK_CHECK(c->daemon.listen.n == 1 && strcmp(c->daemon.listen.items[0], "unix:///run/curio/cuzk.sock") == 0);
+    ZK_CHECK(c->daemon.max_message_bytes == (uint64_t)256 << 20);
+    ZK_CHECK(c->memory.total_budget_bytes == 0 && c->memory.eviction_min_idle_ms == 300000);
+    ZK_CHECK(c->journal.retention_ms == 86400000 && c->scheduler.sort_by_type && c->pipeline.enabled);
+    ZK_CHECK(c->logging.level == 1 && c->logging.format == ZK_LOG_FORMAT_LOGFMT && c->gpus.devices.n == 0);
+    ZK_CHECK_OK(zk_config_check(c, keep_warning, NULL, &err), err);
+    ZK_CHECK(warnings[0] == 0);
+    zk_config_destroy(c);
+}
+
+/* Keys of the public program's configuration, all at once. */
+static void test_public_keys(void) {
+    cuzk_err err = {0};
+    zk_config *c = defaults();
+    static const char text[] =
+        "[daemon]\nlisten = \"0.0.0.0:9820\"\nstatus_listen = \"0.0.0.0:9821\"\n"
+        "[srs]\nparam_cache = \"/data/params\"\npreload = [\"porep-32g\"]\n"
+        "[memory]\ntotal_budget = \"400GiB\"\nsafety_margin = \"5GiB\"\neviction_min_idle = \"5m\"\n"
+        "pinned_budget = \"50GiB\"\nworking_memory_budget = \"80GiB\"\n"
+        "[gpus]\ndevices = [0, 1]\ngpu_threads = 32\ngpu_workers_per_device = 2\n"
+        "[scheduler]\nmax_batch_size = 2\nmax_batch_wait_ms = 10000\nsort_by_type = false\n"
+        "[synthesis]\nthreads = 64\npartition_workers = 16\n"
+        "[pipeline]\nenabled = true\nsynthesis_lookahead = 2\nsynthesis_concurrency = 3\n"
+        "max_parallel_synthesis = 18\nslot_size = 0\nmax_gpu_queue_depth = 8\n"
+        "[logging]\nlevel = \"debug\"\nformat = \"json\"\n"
+        "[other]\nkey = 1\n";
+    ZK_CHECK_OK(read_text(c, text, &err), err);
+    ZK_CHECK(strcmp(c->srs.param_cache, "/data/params") == 0 && c->memory.total_budget_bytes == (uint64_t)400 << 30);
+    ZK_CHECK(c->gpus.devices.n == 2 && strcmp(c->gpus.devices.items[1], "1") == 0 && c->gpus.workers_per_device == 2);
+    ZK_CHECK(c->scheduler.max_batch_wait_ms == 10000 && !c->scheduler.sort_by_type && c->synthesis.threads == 64);
+    ZK_CHECK(c->pipeline.max_parallel_synthesis == 18 && c->logging.format == ZK_LOG_FORMAT_JSON);
+    static const char *const named[] = {"srs.preload", "memory.pinned_budget", "memory.working_memory_budget",
+                                        "synthesis.partition_workers"};
+    for (size_t i = 0; i < 4; i++) ZK_CHECK(strstr(warnings, named[i]) && strstr(warnings, "deprecated"));
+    ZK_CHECK(strstr(warnings, "f.toml:35: unknown key \"other.key\" is ignored"));
+    warnings[0] = 0;
+    ZK_CHECK_OK(zk_config_check(c, keep_warning, NULL, &err), err);
+    ZK_CHECK(strstr(warnings, "0.0.0.0:9820 is served without TLS"));
+    zk_config_destroy(c);
+}
+
+static void test_bad_values(void) {
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"[memory]\n\ntotal_budget = \"5 apples\"\n",
+         "f.toml:3: memory.total_budget: found \"5 apples\", expected \"auto\" or a size such as \"5GiB\""},
+        {"gpus.gpu_workers_per_device = 0\n", "gpus.gpu_workers_per_device: found 0, expected 1 to 64"},
+        {"gpus.gpu_threads = -1\n", "gpus.gpu_threads: found -1, expected a whole number"},
+        {"gpus.gpu_threads = \"4\"\n", "gpus.gpu_threads: found a string 4, expected a whole number"},
+        {"daemon.listen = [true]\n", "daemon.listen: found a boolean in the list"},
+        {"daemon.max_message_size = \"1KiB\"\n", "expected 4096 to 2147483647 bytes"},
+        {"journal.retention = \"5x\"\n", "journal.retention: found \"5x\", expected a duration such as \"5m\""},
+        {"logging.level = \"loud\"\n",
+         "logging.level: found \"loud\", expected one of debug|info|warn|error|off|trace"},
+        {"pipeline.enabled = 1\n", "pipeline.enabled: found an integer 1, expected true or false"},
+        {"srs.param_cache = 7\n", "srs.param_cache: found an integer 7, expected a string"},
+        {"memory.total_budget = \"99999999TiB\"\n", "memory.total_budget: found \"99999999TiB\""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cuzk_err err = {0};
+        zk_config *c = defaults();
+        ZK_CHECKF(read_text(c, cases[i].text, &err) == CUZK_BAD_INPUT, "case %zu", i);
+        ZK_CHECKF(strstr(err.message, cases[i].message), "case %zu: %s", i, err.message);
+        zk_config_destroy(c);
+    }
+    static const char *const contradictions[] = {
+        "daemon.listen = []\n",         "daemon.listen = \"nowhere\"\n",  "daemon.listen = \"host:99999\"\n",
+        "daemon.tls_key = \"k\"\n",     "daemon.tls_client_ca = \"k\"\n", "daemon.socket_mode = \"rw\"\n",
+        "gpus.devices = [\"first\"]\n", "daemon.listen = \"unix://x\"\n", "daemon.status_listen = \"80\"\n",
+    };
+    for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++) {
+        cuzk_err err = {0};
+        zk_config *c = defaults();
+        ZK_CHECK_OK(read_text(c, contradictions[i], &err), err);
+        ZK_CHECKF(zk_config_check(c, keep_warning, NULL, &err) == CUZK_BAD_INPUT, "case %zu", i);
+        zk_config_destroy(c);
+    }
+}
+
+static void test_units(void) {
+    static const struct {
+        const char *text;
+        uint64_t value;
+    } sizes[] = {{"0", 0},         {"17", 17}, {"5GiB", (uint64_t)5 << 30}, {"5 GiB", (uint64_t)5 << 30},
+                 {"3MB", 3000000}, {"1B", 1}},
+      times[] = {{"5", 5000}, {"5s", 5000}, {"250ms", 250}, {"1h30m", 5400000}, {"2d", 172800000}, {"0", 0}};
+    static const char *const bad_sizes[] =
+        {"", "GiB", "5gib", "5GiBs", "-1", "1.5GiB", "18446744073709551616", "16777216TiB"},
+                             *const bad_times[] = {"", "5x", "30m1h", "5m5m", "1h30", "-1s", "18446744073709551615s"};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        uint64_t v = 1;
+        ZK_CHECKF(zk_config_parse_size(&v, sizes[i].text) && v == sizes[i].value, "%s", sizes[i].text);
+    }
+    for (size_t i = 0; i < sizeof times / sizeof times[0]; i++) {
+        uint64_t v = 1;
+        ZK_CHECKF(zk_config_parse_duration(&v, times[i].text) && v == times[i].value, "%s", times[i].text);
+    }
+    uint64_t v = 0;
+    for (size_t i = 0; i < sizeof bad_sizes / sizeof bad_sizes[0]; i++)
+        ZK_CHECKF(!zk_config_parse_size(&v, bad_sizes[i]), "%s", bad_sizes[i]);
+    for (size_t i = 0; i < sizeof bad_times / sizeof bad_times[0]; i++)
+        ZK_CHECKF(!zk_config_parse_duration(&v, bad_times[i]), "%s", bad_times[i]);
+}
+
+static void test_sources(void) {
+    cuzk_err err = {0};
+    zk_config *c = defaults();
+    ZK_CHECK_OK(
+        read_text(c, "srs.param_cache = \"/file\"\ngpus.gpu_threads = 3\ndaemon.listen = [\"a:1\", \"b:2\"]\n", &err),
+        err);
+    char *environment[] = {"PATH=/bin",
+                           "CUZK_GPUS_GPU_THREADS=4",
+                           "CUZK_DAEMON_LISTEN=c:3,d:4,e:5",
+                           "CUZK_SRS_PARAM_CACHE=/own",
+                           "FIL_PROOFS_PARAMETER_CACHE=/other",
+                           "FILECOIN_PROOFS_PARAMETER_CACHE=/x",
+                           NULL};
+    ZK_CHECK_OK(zk_config_read_environment(c, environment, keep_warning, NULL, &err), err);
+    ZK_CHECK(c->gpus.gpu_threads == 4 && c->daemon.listen.n == 3 && strcmp(c->daemon.listen.items[2], "e:5") == 0);
+    ZK_CHECK(strcmp(c->srs.param_cache, "/own") == 0);
+    ZK_CHECK(strstr(warnings, "FILECOIN_PROOFS_PARAMETER_CACHE is not read, FIL_PROOFS_PARAMETER_CACHE is"));
+    ZK_CHECK_OK(zk_config_set(c, "gpus.gpu_threads", "5", "--gpus.gpu_threads", &err), err);
+    ZK_CHECK(c->gpus.gpu_threads == 5);
+    ZK_CHECK(strcmp(c->sources[zk_config_find("gpus.gpu_threads")], "--gpus.gpu_threads") == 0);
+    ZK_CHECK(strcmp(c->sources[zk_config_find("daemon.listen")], "environment: CUZK_DAEMON_LISTEN") == 0);
+    ZK_CHECK(zk_config_set(c, "gpus.gpu_thread", "5", "flag", &err) == CUZK_BAD_INPUT);
+    zk_config_destroy(c);
+}
+
+/* The sample file says what the defaults are, and prints back what was set. */
+static void test_sample(void) {
+    cuzk_err err = {0};
+    char *text = NULL;
+    size_t n = 0;
+    zk_config *c = defaults(), *d = defaults();
+    ZK_CHECK_OK(zk_config_set(c, "daemon.listen", "x:1,y:2", "t", &err), err);
+    ZK_CHECK_OK(zk_config_set(c, "srs.param_cache", "quote\" back\\ tab\t", "t", &err), err);
+    ZK_CHECK_OK(zk_config_set(c, "memory.total_budget", "3GiB", "t", &err), err);
+    for (unsigned set = 0; set < 2; set++) {
+        FILE *out = open_memstream(&text, &n);
+        zk_config_print_sample(out, set ? c : NULL);
+        fclose(out);
+        ZK_CHECK_OK(read_text(d, text, &err), err);
+        ZK_CHECK(warnings[0] == 0);
+        for (size_t k = 0; k < zk_config_n_keys; k++) {
+            char a[512], b[512];
+            zk_config *want = set ? c : defaults();
+            ZK_CHECKF(strcmp(zk_config_format(a, sizeof a, want, k), zk_config_format(b, sizeof b, d, k)) == 0,
+                      "%s: %s, %s", zk_config_keys[k].name, a, b);
+            if (!set) zk_config_destroy(want);
+        }
+        free(text);
+    }
+    zk_config_destroy(c);
+    zk_config_destroy(d);
+}
+
+static void test_no_memory(void) {
+    static const char text[] = "a = [\"x\", 'y']\ndaemon.listen = [\"a:1\", \"b:2\"]\n[srs]\nparam_cache = \"z\"\n";
+    for (uint64_t nth = 1;; nth++) {
+        cuzk_err err = {0};
+        zk_config *c = NULL;
+        zk_alloc_fail_nth(nth);
+        cuzk_status status = zk_config_create(&c, &err);
+        if (status == CUZK_OK) status = read_text(c, text, &err);
+        bool failed = zk_alloc_failed();
+        zk_alloc_fail_nth(0);
+        zk_config_destroy(c);
+        if (!failed) break;
+        ZK_CHECKF(status == CUZK_OUT_OF_MEMORY, "allocation %llu: %s", (unsigned long long)nth, err.message);
+    }
+}
+
+static void test_addresses(void) {
+    static const struct {
+        const char *text, *host, *port;
+        bool is_unix, is_loopback;
+    } cases[] = {
+        {"unix:///run/x.sock", "/run/x.sock", "", true, true},   {"unix:/x", "/x", "", true, true},
+        {"0.0.0.0:9820", "0.0.0.0", "9820", false, false},       {":9820", "0.0.0.0", "9820", false, false},
+        {"127.0.0.1:1", "127.0.0.1", "1", false, true},          {"[::1]:80", "::1", "80", false, true},
+        {"http://localhost:80", "localhost", "80", false, true}, {"tcp://h.example:5", "h.example", "5", false, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cuzk_err err = {0};
+        zk_address a;
+        ZK_CHECK_OK(zk_address_parse(&a, cases[i].text, &err), err);
+        ZK_CHECKF(strcmp(a.host, cases[i].host) == 0 && strcmp(a.port, cases[i].port) == 0, "%s", cases[i].text);
+        ZK_CHECK(a.is_unix == cases[i].is_unix && a.is_loopback == cases[i].is_loopback);
+    }
+    static const char *const bad[] = {"", "host", "host:", ":x", "::1:80", "h:65536", "unix://rel", "a/b:1"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        zk_address a;
+        ZK_CHECKF(zk_address_parse(&a, bad[i], NULL) == CUZK_BAD_INPUT, "%s", bad[i]);
+    }
+}
+
+ZK_TEST_MAIN(ZK_CASE(test_toml_values), ZK_CASE(test_toml_refused), ZK_CASE(test_toml_cut), ZK_CASE(test_defaults),
+             ZK_CASE(test_public_keys), ZK_CASE(test_bad_values), ZK_CASE(test_units), ZK_CASE(test_sources),
+             ZK_CASE(test_sample), ZK_CASE(test_no_memory), ZK_CASE(test_addresses))
