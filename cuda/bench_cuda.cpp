@@ -1,7 +1,7 @@
 /* Benchmarks of the CUDA kernels, each result checked.
  *
  *   bench_cuda [rate] [g1 LOG2_N]... [g2 LOG2_N]... [mask1 LOG2_N]... [mask2 LOG2_N]... [ntt LOG2_N]... [quotient LOG2_N]...
- *              [repeat N] [lanes N] [windows N] [batch N]
+ *              [repeat N] [lanes N] [windows N] [batch N] [pool GIB]
  *
  * Bases are distinct sums of two table entries, multiples of the generator with known random logarithms; scalars are uniform.
  * MSMs are timed by the host's clock from call to answer, transforms by events. One table at the end.
@@ -290,7 +290,10 @@ void bench_quotient(unsigned log2_n, bool full) {
 int main(int argc, char **argv) {
     cuzk_err err = {};
     unsigned windows = 0, batch = 0, lanes = 0;
-    CHECK(zk_cuda_open(&device, 0, 0, &err));
+    size_t pool_bytes = 0;
+    for (int i = 1; i + 1 < argc; i++)
+        if (!strcmp(argv[i], "pool")) pool_bytes = (size_t)atoi(argv[i + 1]) << 30;
+    CHECK(zk_cuda_open(&device, 0, pool_bytes, &err));
     for (int i = 1; i < argc; i++) {
         const std::string what = argv[i];
         if (what == "rate") {

@@ -41,6 +41,7 @@ cuzk_status cuda_fail(cuzk_err *err, const char *file, int line, const char *wha
     } while (0)
 
 constexpr int MAX_LANES = 4;
+constexpr int MAX_SCRATCH = 128;
 constexpr size_t PINNED_BYTES = 1 << 20; /* for each lane */
 
 /* Twiddle tables of one transform size; see ntt.cu. */
@@ -54,7 +55,7 @@ struct ntt_tables {
  * have been joined to it may still use them: the pool hands memory out only for later work on these streams. */
 struct scratch {
     zk_cuda *device;
-    zk_dptr held[64];
+    zk_dptr held[MAX_SCRATCH];
     int n = 0;
     explicit scratch(zk_cuda *d) : device(d) {}
     scratch(const scratch &) = delete;
@@ -64,7 +65,7 @@ struct scratch {
     }
     template <class T> cuzk_status take(T **p, size_t count, const char *name, cuzk_err *err) {
         zk_dptr d = 0;
-        if (n == 64) return ZK_FAIL(err, CUZK_INTERNAL, "%s: more than 64 scratch buffers", name);
+        if (n == MAX_SCRATCH) return ZK_FAIL(err, CUZK_INTERNAL, "%s: more than %d scratch buffers", name, MAX_SCRATCH);
         if (count > SIZE_MAX / sizeof(T))
             return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu elements of %zu bytes", name, count, sizeof(T));
         ZK_TRY(zk_cuda_alloc(&d, device, count * sizeof(T), name, err));

@@ -42,21 +42,17 @@ __global__ void __launch_bounds__(256)
     }
 }
 
-__global__ void __launch_bounds__(256) bucket_bounds(u32 *start, u32 *end, u32 *zeros, const u32 *keys, u32 n) {
+__global__ void __launch_bounds__(256) bucket_bounds(u32 *start, u32 *end, const u32 *keys, u32 n) {
     const u32 p = blockIdx.x * blockDim.x + threadIdx.x;
     if (p >= n) return;
     const u32 k = keys[p];
-    const bool last = p + 1 == n || keys[p + 1] != k;
-    if (k == 0) {
-        if (last) *zeros = p + 1;
-        return;
-    }
+    if (k == 0) return;
     if (p == 0 || keys[p - 1] != k) start[k] = p;
-    if (last) end[k] = p + 1;
+    if (p + 1 == n || keys[p + 1] != k) end[k] = p + 1;
 }
 
 __global__ void __launch_bounds__(256)
-    count_rounds(round_totals *totals, const u32 *start, const u32 *end, u32 n_keys, const u32 *zeros) {
+    count_rounds(round_totals *totals, const u32 *start, const u32 *end, u32 n_keys) {
     __shared__ u32 pairs[MAX_ROUNDS + 1];
     if (threadIdx.x <= MAX_ROUNDS) pairs[threadIdx.x] = 0;
     __syncthreads();
@@ -70,19 +66,35 @@ __global__ void __launch_bounds__(256)
     __syncthreads();
     if (threadIdx.x <= MAX_ROUNDS && pairs[threadIdx.x])
         atomicAdd(&totals->pairs[threadIdx.x], (unsigned long long)pairs[threadIdx.x]);
-    if (blockIdx.x == 0 && threadIdx.x == 0) totals->zeros = *zeros;
 }
 
 /* m entries after r rounds */
 ZK_HD u32 entries_after(u32 m, u32 r) { return (u32)(((u64)m + ((u64)1 << r) - 1) >> r); }
-ZK_HD u64 scan_value(u32 m, u32 round) {
-    const u32 before = entries_after(m, round - 1);
-    return (u64)(before >> 1) << 32 | ((before + 1) >> 1);
-}
+ZK_HD u32 pairs_in(u32 m, u32 round) { return entries_after(m, round - 1) >> 1; }
 
-/* Exclusive scan of one value a thread over 256 threads; total to all. */
+/* Exclusive scan of one value a thread over 256 threads; total to all. shared: [256]; free for use again after the next barrier. */
 __device__ inline u64 block_scan(u64 *shared, u64 v, u64 *total) {
     const u32 t = threadIdx.x;
+#if defined(__CUDA_ARCH__)
+    const u32 lane = t % 32, warp = t / 32;
+    u64 sum = v;
+#pragma unroll
+    for (u32 step = 1; step < 32; step *= 2) {
+        const u64 other = __shfl_up_sync(0xffffffffu, sum, step);
+        if (lane >= step) sum += other;
+    }
+    __syncthreads();
+    if (lane == 31) shared[warp] = sum;
+    __syncthreads();
+    u64 before = 0, all = 0;
+#pragma unroll
+    for (u32 w = 0; w < 8; w++) {
+        before += w < warp ? shared[w] : 0;
+        all += shared[w];
+    }
+    *total = all;
+    return before + sum - v;
+#else /* the emulator has no shuffles */
     shared[t] = v;
     __syncthreads();
     for (u32 step = 1; step < 256; step *= 2) {
@@ -95,14 +107,15 @@ __device__ inline u64 block_scan(u64 *shared, u64 v, u64 *total) {
     const u64 r = shared[t] - v;
     __syncthreads();
     return r;
+#endif
 }
 
-__global__ void __launch_bounds__(256) scan_blocks(u64 *sums, const u32 *start, const u32 *end, u32 n_keys, u32 round) {
+__global__ void __launch_bounds__(256) scan_blocks(u64 *sums, bucket_state buckets, u32 n_keys, u32 round) {
     __shared__ u64 shared[256];
     u64 v = 0, total;
     for (u32 j = 0; j < SCAN_BLOCK / 256; j++) {
         const u32 k = blockIdx.x * SCAN_BLOCK + j * 256 + threadIdx.x;
-        if (k < n_keys) v += scan_value(end[k] - start[k], round);
+        if (k < n_keys) v += pairs_in(buckets.end[k] - buckets.start[k], round);
     }
     (void)block_scan(shared, v, &total);
     if (threadIdx.x == 0) sums[blockIdx.x] = total;
@@ -119,42 +132,61 @@ __global__ void __launch_bounds__(256) scan_sums(u64 *sums, u32 n) {
     }
 }
 
+/* What a bucket adds in a round; pair q is entries 2q and 2q + 1. */
+struct bucket_round {
+    const u32 *refs; /* round 1: its entries */
+    u32 sums;        /* later: number of sums of the round before, */
+    u32 first;       /* the ref of the first, */
+    u32 leftover;    /* and the entry after the last of them */
+    __device__ u32 entry(u32 e) const { return refs ? refs[e] : e < sums ? first + e : leftover; }
+};
+
+constexpr u32 ALONE = 32; /* pairs that one thread writes; more are spread over the block */
+
 __global__ void __launch_bounds__(256)
-    scan_finish(u64 *out, const u64 *sums, const u32 *start, const u32 *end, u32 n_keys, u32 round) {
+    plan_round(uint2 *pairs, bucket_state buckets, const u64 *sums, const u32 *refs, u32 n_keys, u32 round, u32 pool_before,
+               u32 pool_now) {
     __shared__ u64 shared[256];
+    __shared__ bucket_round large[256];
+    __shared__ u32 large_at[256], large_pairs[256], n_large;
     u64 carry = sums[blockIdx.x], total;
     for (u32 j = 0; j < SCAN_BLOCK / 256; j++) {
         const u32 k = blockIdx.x * SCAN_BLOCK + j * 256 + threadIdx.x;
-        const u64 v = k < n_keys ? scan_value(end[k] - start[k], round) : 0, e = block_scan(shared, v, &total);
-        if (k < n_keys) out[k] = carry + e;
+        if (threadIdx.x == 0) n_large = 0;
+        const u32 start = k < n_keys ? buckets.start[k] : 0, m = k < n_keys ? buckets.end[k] - start : 0;
+        const u32 n = pairs_in(m, round);
+        const u32 at = (u32)(carry + block_scan(shared, n, &total));
         carry += total;
+        if (round == 1 && m == 1) buckets.grid[k] = refs[start];
+        if (n) {
+            const u32 entries = entries_after(m, round - 1);
+            bucket_round b = {round == 1 ? refs + start : nullptr, 0, 0, 0};
+            if (round > 1) {
+                b.sums = entries_after(m, round - 2) >> 1;
+                b.first = REF_POOL | (pool_before + buckets.first[k]);
+                b.leftover = buckets.leftover[k];
+            }
+            buckets.first[k] = at;
+            if (entries & 1) buckets.leftover[k] = b.entry(entries - 1);
+            if (entries == 2) buckets.grid[k] = REF_POOL | (pool_now + at);
+            if (n <= ALONE) {
+                for (u32 q = 0; q < n; q++) pairs[at + q] = make_uint2(b.entry(2 * q), b.entry(2 * q + 1));
+            } else {
+                const u32 slot = atomicAdd(&n_large, 1u);
+                large[slot] = b;
+                large_at[slot] = at;
+                large_pairs[slot] = n;
+            }
+        }
+        __syncthreads();
+        const u32 larger = n_large;
+        for (u32 slot = 0; slot < larger; slot++) {
+            const bucket_round b = large[slot];
+            for (u32 q = threadIdx.x; q < large_pairs[slot]; q += 256)
+                pairs[large_at[slot] + q] = make_uint2(b.entry(2 * q), b.entry(2 * q + 1));
+        }
+        if (larger) __syncthreads();
     }
-}
-
-__global__ void __launch_bounds__(256)
-    plan_round(uint2 *pairs, u32 *keys_out, u32 *refs_out, const u32 *keys_in, const u32 *refs_in, u32 n_in,
-               const u32 *start, const u32 *end, const u64 *scan_before, const u64 *scan, u32 round, u32 pool_first) {
-    const u32 p = blockIdx.x * blockDim.x + threadIdx.x;
-    if (p >= n_in) return;
-    const u32 k = keys_in[p];
-    if (k == 0) return;
-    const u32 s = start[k], q = p - (scan_before ? (u32)scan_before[k] : s);
-    if (q & 1) return;
-    const u32 m = entries_after(end[k] - s, round - 1);
-    const u64 at = scan[k];
-    const u32 next = (u32)at + q / 2, pair = (u32)(at >> 32) + q / 2;
-    keys_out[next] = k;
-    if (q + 1 < m) {
-        pairs[pair] = make_uint2(refs_in[p], refs_in[p + 1]);
-        refs_out[next] = REF_POOL | (pool_first + pair);
-    } else {
-        refs_out[next] = refs_in[p];
-    }
-}
-
-__global__ void __launch_bounds__(256) scatter_buckets(u32 *grid, const u32 *keys, const u32 *refs, u32 n) {
-    const u32 p = blockIdx.x * blockDim.x + threadIdx.x;
-    if (p < n && keys[p]) grid[keys[p]] = refs[p];
 }
 
 __global__ void __launch_bounds__(256) grid_entries(u32 *entries, const u32 *grid, reduction_shape shape) {

@@ -15,16 +15,37 @@ inline u32 add_threads_for(const zk_cuda *d, u32 n_pairs) {
 }
 constexpr u32 INVERT_SHARE = 16; /* products that share one inversion */
 
+constexpr u32 MAX_CHAIN_ROUNDS = 128;
+
 /* Buffers of one chain of rounds. */
 template <class F> struct add_chain {
     zk_cuda *device;
     cudaStream_t stream;
     const affine<F> *bases;
-    affine<F> *pool; /* sums, [pool_size] */
+    uint4 *pool = nullptr; /* sums, planes of pool_size */
     u32 pool_used = 0, pool_size;
-    F *prefix;           /* [most pairs of a round] */
-    F *product, *scratch; /* [add_threads_for(most pairs)] */
+    uint4 *prefix;         /* [planes_of<F> * most pairs of a round] */
+    F *product, *scratch;  /* [add_threads_for(most pairs)] */
+    u32 *special_counts;   /* [MAX_CHAIN_ROUNDS], zeroed when the chain starts */
+    u32 *special_pairs;    /* [most pairs of a round] */
+    u32 rounds = 0;
 };
+
+template <class F> cuzk_status chain_allocate(add_chain<F> &c, scratch &memory, size_t most_pairs, cuzk_err *err) {
+    const size_t threads = (size_t)c.device->multiprocessors * 1024;
+    ZK_TRY(memory.take(&c.pool, (size_t)c.pool_size * 2 * planes_of<F>::value, "sums of points", err));
+    ZK_TRY(memory.take(&c.prefix, most_pairs * planes_of<F>::value, "running products", err));
+    ZK_TRY(memory.take(&c.product, threads, "products", err));
+    ZK_TRY(memory.take(&c.scratch, threads, "inverse scratch", err));
+    ZK_TRY(memory.take(&c.special_pairs, most_pairs, "special pairs", err));
+    return memory.take(&c.special_counts, MAX_CHAIN_ROUNDS, "special counts", err);
+}
+
+template <class F> cuzk_status chain_start(add_chain<F> &c, cuzk_err *err) {
+    c.rounds = c.pool_used = 0;
+    ZK_CUDA_TRY(cudaMemsetAsync(c.special_counts, 0, MAX_CHAIN_ROUNDS * sizeof(u32), c.stream));
+    return CUZK_OK;
+}
 
 /* Adds n_pairs pairs; the sums are pool[pool_used ...], which grows. */
 template <class F> cuzk_status add_round(add_chain<F> &c, pair_list list, u32 n_pairs, cuzk_err *err) {
@@ -32,16 +53,21 @@ template <class F> cuzk_status add_round(add_chain<F> &c, pair_list list, u32 n_
     if (n_pairs > c.pool_size - c.pool_used)
         return ZK_FAIL(err, CUZK_INTERNAL, "msm: round of %u sums, the pool has room for %u", n_pairs,
                        c.pool_size - c.pool_used);
-    const point_source<F> source{c.bases, c.pool};
+    if (c.rounds == MAX_CHAIN_ROUNDS) return ZK_FAIL(err, CUZK_INTERNAL, "msm: more than %u rounds", MAX_CHAIN_ROUNDS);
+    const special_list specials{c.special_counts + c.rounds++, c.special_pairs};
+    const point_source<F> source{c.bases, c.pool, c.pool_size};
     const u32 threads = add_threads_for(c.device, n_pairs), blocks = ceil_div(threads, ADD_THREADS);
     auto forward = add_forward<F>;
     auto backward = add_backward<F, sizeof(F) == sizeof(fp) ? 4 : 2>;
     auto invert = invert_products<F>;
-    ZK_RUN(forward, blocks, ADD_THREADS, 0, c.stream, source, list, n_pairs, threads, c.prefix, c.product);
+    ZK_RUN(forward, blocks, ADD_THREADS, 0, c.stream, source, list, n_pairs, threads, c.prefix, c.product,
+           specials);
     const u32 inverters = ceil_div(threads, INVERT_SHARE);
     ZK_RUN(invert, ceil_div(inverters, 64), 64, 0, c.stream, c.product, c.scratch, threads, inverters);
-    affine<F> *out = c.pool + c.pool_used;
+    uint4 *out = c.pool + c.pool_used;
     ZK_RUN(backward, blocks, ADD_THREADS, 0, c.stream, out, source, list, n_pairs, threads, c.prefix, c.product);
+    auto special = add_special<F>;
+    ZK_RUN(special, 2 * (u32)c.device->multiprocessors, 64, 0, c.stream, out, source, list, specials);
     c.pool_used += n_pairs;
     return CUZK_OK;
 }
@@ -81,12 +107,14 @@ inline void plan_msm(msm_shape *s, const zk_cuda *d, size_t n) {
     plan_windows(&s->windows, best);
     s->width = ceil_div(255, best);
     s->stride = 1u << (s->width - 1);
-    /* Small problems: all windows in one pass, so that the launches are few; large ones: lanes hide latencies. */
-    const u64 together = (u64)1 << 26;
-    s->batch = d->tune_batch ? d->tune_batch : (u32)(together / ((u64)n + s->stride));
+    /* Small problems: all windows in one pass, so that the launches are few; larger ones: a few together; lanes hide what is
+     * bound by latency. One H200, bench_cuda: 2^22 23.1 ms with 14 windows together, 21.5 with 4; 2^24 75.2 with 3, 72.0
+     * with 4; 2^26 271 ms with 2 lanes, 263 with 3, 258 with 4. */
+    const u64 together = ((u64)1 << 26) / n;
+    s->batch = d->tune_batch ? d->tune_batch : n < ((size_t)1 << 21) ? best : together < 4 ? (u32)together : 4;
     if (s->batch < 1) s->batch = 1;
     if (s->batch > best) s->batch = best;
-    s->lanes = d->tune_lanes ? d->tune_lanes : 2;
+    s->lanes = d->tune_lanes ? d->tune_lanes : 4;
     if (s->lanes > (u32)MAX_LANES) s->lanes = MAX_LANES;
     if (s->lanes > ceil_div(best, s->batch)) s->lanes = ceil_div(best, s->batch);
 }
@@ -106,16 +134,16 @@ inline reduction_shape plan_reduction(u32 windows, u32 width) {
 template <class F> struct msm_lane {
     add_chain<F> chain;
     u32 *keys[2], *refs[2];
-    u32 *start, *end, *zeros;
-    u64 *scan[2], *scan_partial;
+    u32 *start, *end, *first_sum, *leftover, *grid; /* by bucket */
+    u64 *scan_partial;
     uint2 *pairs;
-    u32 *grid, *entries;
+    u32 *entries;
     void *sort_temp;
     size_t sort_temp_bytes;
     round_totals *totals, *host_totals;
     xyzz<F> *sums;
     int sorted;
-    u32 entries_n, keys_n, first, count; /* of the batch in work */
+    u32 entries_n, keys_n, first, count, width; /* of the batch in work; width: its widest window, the first */
 };
 
 template <class F>
@@ -128,7 +156,6 @@ cuzk_status lane_allocate(msm_lane<F> *l, scratch &memory, zk_cuda *d, int index
         return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "msm: %zu entries and %zu buckets at once, at most %u", m, buckets,
                        MAX_POINTS);
     const size_t most = (m > reduction ? m : reduction) / 2 + 1;
-    const u32 threads = add_threads_for(d, (u32)most) + (u32)d->multiprocessors * 1024;
     add_chain<F> &c = l->chain;
     c.device = d;
     c.stream = d->lane[index];
@@ -138,20 +165,17 @@ cuzk_status lane_allocate(msm_lane<F> *l, scratch &memory, zk_cuda *d, int index
     for (int k = 0; k < 2; k++) {
         ZK_TRY(memory.take(&l->keys[k], m, "msm keys", err));
         ZK_TRY(memory.take(&l->refs[k], m, "msm refs", err));
-        ZK_TRY(memory.take(&l->scan[k], keys, "msm scan", err));
     }
     ZK_TRY(memory.take(&l->start, keys, "msm bucket starts", err));
     ZK_TRY(memory.take(&l->end, keys, "msm bucket ends", err));
-    ZK_TRY(memory.take(&l->zeros, 1, "msm zeros", err));
+    ZK_TRY(memory.take(&l->first_sum, keys, "msm bucket sums", err));
+    ZK_TRY(memory.take(&l->leftover, keys, "msm bucket leftovers", err));
     ZK_TRY(memory.take(&l->scan_partial, ceil_div(keys, SCAN_BLOCK), "msm scan sums", err));
     ZK_TRY(memory.take(&l->pairs, m / 2 + 1, "msm pairs", err));
     ZK_TRY(memory.take(&l->grid, keys, "msm bucket grid", err));
     ZK_TRY(memory.take(&l->entries, reduction, "msm reduction entries", err));
     ZK_TRY(memory.take(&l->totals, 1, "msm totals", err));
-    ZK_TRY(memory.take(&c.pool, c.pool_size, "msm sums", err));
-    ZK_TRY(memory.take(&c.prefix, most, "msm running products", err));
-    ZK_TRY(memory.take(&c.product, threads, "msm products", err));
-    ZK_TRY(memory.take(&c.scratch, threads, "msm inverse scratch", err));
+    ZK_TRY(chain_allocate(c, memory, most, err));
     const u32 parts = ceil_div(r.weighted(), sum_threads<F>::value);
     ZK_TRY(memory.take(&l->sums, (size_t)parts * s.batch, "msm window sums", err));
     u32 *none[2] = {nullptr, nullptr};
@@ -169,62 +193,52 @@ cuzk_status lane_begin(msm_lane<F> *l, const u32 *planes, u32 n, const msm_shape
     l->first = first;
     l->count = s.windows.n_windows - first < s.batch ? s.windows.n_windows - first : s.batch;
     l->entries_n = l->count * n;
-    l->keys_n = l->count * s.stride + 1;
+    l->width = s.windows.offset[first + 1] - s.windows.offset[first];
+    const u32 stride = 1u << (l->width - 1);
+    l->keys_n = l->count * stride + 1;
     ZK_RUN(window_digits, ceil_div(n, 256), 256, 0, stream, l->keys[0], l->refs[0], planes, n, s.windows, first, l->count,
-           s.stride);
+           stride);
     int bits = 0;
     while (bits < 32 && ((u64)1 << bits) < l->keys_n) bits++;
     ZK_TRY(sort_pairs(&l->sorted, &l->sort_temp_bytes, l->sort_temp, l->keys, l->refs, l->entries_n, bits, stream, err));
     ZK_CUDA_TRY(cudaMemsetAsync(l->start, 0, (size_t)l->keys_n * 4, stream));
     ZK_CUDA_TRY(cudaMemsetAsync(l->end, 0, (size_t)l->keys_n * 4, stream));
-    ZK_CUDA_TRY(cudaMemsetAsync(l->zeros, 0, 4, stream));
     ZK_CUDA_TRY(cudaMemsetAsync(l->totals, 0, sizeof(round_totals), stream));
     ZK_CUDA_TRY(cudaMemsetAsync(l->grid, 0xff, (size_t)l->keys_n * 4, stream));
-    ZK_RUN(bucket_bounds, ceil_div(l->entries_n, 256), 256, 0, stream, l->start, l->end, l->zeros, l->keys[l->sorted],
+    ZK_RUN(bucket_bounds, ceil_div(l->entries_n, 256), 256, 0, stream, l->start, l->end, l->keys[l->sorted],
            l->entries_n);
     u32 blocks = ceil_div(l->keys_n, 256);
     if (blocks > 8u * (u32)l->chain.device->multiprocessors) blocks = 8u * (u32)l->chain.device->multiprocessors;
-    ZK_RUN_BARRIERS(count_rounds, blocks, 256, 0, stream, l->totals, l->start, l->end, l->keys_n, l->zeros);
+    ZK_RUN_BARRIERS(count_rounds, blocks, 256, 0, stream, l->totals, l->start, l->end, l->keys_n);
     ZK_CUDA_TRY(cudaMemcpyAsync(l->host_totals, l->totals, sizeof(round_totals), cudaMemcpyDeviceToHost, stream));
     return CUZK_OK;
 }
 
-/* Bucket sums: leaves the list of non-empty buckets (key, ref of the sum) in keys[*side], refs[*side]. */
-template <class F> cuzk_status lane_buckets(msm_lane<F> *l, int *side, u32 *n_list, cuzk_err *err) {
+/* Bucket sums: leaves the ref of each in grid. */
+template <class F> cuzk_status lane_buckets(msm_lane<F> *l, cuzk_err *err) {
     add_chain<F> &c = l->chain;
     cudaStream_t stream = c.stream;
     const u32 blocks = ceil_div(l->keys_n, SCAN_BLOCK);
-    u32 n_in = l->entries_n, live = l->entries_n - l->host_totals->zeros;
-    int in = l->sorted;
-    c.pool_used = 0;
-    for (u32 r = 1; r <= (u32)MAX_ROUNDS && l->host_totals->pairs[r]; r++) {
-        const u32 n_pairs = (u32)l->host_totals->pairs[r];
-        u64 *now = l->scan[r & 1], *before = r == 1 ? nullptr : l->scan[(r - 1) & 1];
-        ZK_RUN_BARRIERS(scan_blocks, blocks, 256, 0, stream, l->scan_partial, l->start, l->end, l->keys_n, r);
+    const bucket_state buckets{l->start, l->end, l->first_sum, l->leftover, l->grid};
+    u32 pool_before = 0;
+    ZK_TRY(chain_start(c, err));
+    for (u32 r = 1; r <= (u32)MAX_ROUNDS && (r == 1 || l->host_totals->pairs[r]); r++) {
+        ZK_RUN_BARRIERS(scan_blocks, blocks, 256, 0, stream, l->scan_partial, buckets, l->keys_n, r);
         ZK_RUN_BARRIERS(scan_sums, 1, 256, 0, stream, l->scan_partial, blocks);
-        ZK_RUN_BARRIERS(scan_finish, blocks, 256, 0, stream, now, l->scan_partial, l->start, l->end, l->keys_n, r);
-        ZK_RUN(plan_round, ceil_div(n_in, 256), 256, 0, stream, l->pairs, l->keys[1 - in], l->refs[1 - in], l->keys[in],
-               l->refs[in], n_in, l->start, l->end, before, now, r, c.pool_used);
-        ZK_TRY(add_round(c, pair_list{l->pairs, 0}, n_pairs, err));
-        live -= n_pairs;
-        n_in = live;
-        in = 1 - in;
+        ZK_RUN_BARRIERS(plan_round, blocks, 256, 0, stream, l->pairs, buckets, l->scan_partial, l->refs[l->sorted],
+                        l->keys_n, r, pool_before, c.pool_used);
+        pool_before = c.pool_used;
+        ZK_TRY(add_round(c, pair_list{l->pairs, 0}, (u32)l->host_totals->pairs[r], err));
     }
-    *side = in;
-    *n_list = n_in;
     return CUZK_OK;
 }
 
 /* Everything after lane_begin; host_totals must have arrived. */
-template <class F> cuzk_status lane_finish(msm_lane<F> *l, u32 width, u32 *parts, cuzk_err *err) {
+template <class F> cuzk_status lane_finish(msm_lane<F> *l, u32 *parts, cuzk_err *err) {
     add_chain<F> &c = l->chain;
     cudaStream_t stream = c.stream;
-    int side;
-    u32 n_list;
-    ZK_TRY(lane_buckets(l, &side, &n_list, err));
-    if (n_list)
-        ZK_RUN(scatter_buckets, ceil_div(n_list, 256), 256, 0, stream, l->grid, l->keys[side], l->refs[side], n_list);
-    const reduction_shape s = plan_reduction(l->count, width);
+    ZK_TRY(lane_buckets(l, err));
+    const reduction_shape s = plan_reduction(l->count, l->width);
     const u32 entries = s.row_entries() + s.column_entries();
     ZK_RUN(grid_entries, ceil_div(entries, 256), 256, 0, stream, l->entries, l->grid, s);
     /* Rows hold K entries, columns H, K = H or 2H: log2 H rounds over all, then one more over the rows if K = 2H. */
@@ -245,7 +259,7 @@ template <class F> cuzk_status lane_finish(msm_lane<F> *l, u32 width, u32 *parts
     *parts = ceil_div(s.weighted(), sum_threads<F>::value);
     auto weighted = weighted_sum<F>;
     ZK_RUN_BARRIERS(weighted, *parts *l->count, sum_threads<F>::value, sum_threads<F>::value * sizeof(xyzz<F>), stream,
-                    l->sums, (point_source<F>{c.bases, c.pool}), l->grid, s, rows_first, columns_first, *parts);
+                    l->sums, (point_source<F>{c.bases, c.pool, c.pool_size}), l->grid, s, rows_first, columns_first, *parts);
     return CUZK_OK;
 }
 
@@ -281,19 +295,20 @@ cuzk_status msm_slice(xyzz<F> *result, zk_cuda *d, const affine<F> *bases, const
     ZK_RUN(prepare_scalars, ceil_div(n, 256), 256, 0, d->main, planes, scalars, n, s.windows);
     ZK_TRY(lanes_fork<F>(d, s.lanes, err));
     const u32 batches = ceil_div(n_windows, s.batch);
-    u32 parts = 0;
+    u32 parts = 0, parts_of[MAX_WINDOWS];
     for (u32 b = 0; b < s.lanes && b < batches; b++) ZK_TRY(lane_begin(&lanes[b], planes, n, s, b * s.batch, err));
     for (u32 b = 0; b < batches; b++) {
         msm_lane<F> *l = &lanes[b % s.lanes];
         ZK_CUDA_TRY(cudaStreamSynchronize(l->chain.stream));
-        ZK_TRY(lane_finish(l, s.width, &parts, err));
-        ZK_CUDA_TRY(cudaMemcpyAsync(gathered + (size_t)l->first * parts, l->sums,
+        ZK_TRY(lane_finish(l, &parts, err));
+        parts_of[b] = parts;
+        ZK_CUDA_TRY(cudaMemcpyAsync(gathered + (size_t)l->first * parts_most, l->sums,
                                     (size_t)l->count * parts * sizeof(xyzz<F>), cudaMemcpyDeviceToDevice,
                                     l->chain.stream));
         if (b + s.lanes < batches) ZK_TRY(lane_begin(l, planes, n, s, (b + s.lanes) * s.batch, err));
     }
     ZK_TRY(lanes_join<F>(d, s.lanes, err));
-    const size_t bytes = (size_t)n_windows * parts * sizeof(xyzz<F>);
+    const size_t bytes = (size_t)n_windows * parts_most * sizeof(xyzz<F>);
     if (bytes > PINNED_BYTES) return ZK_FAIL(err, CUZK_INTERNAL, "msm: %zu bytes of window sums", bytes);
     ZK_CUDA_TRY(cudaMemcpyAsync(d->pinned[0], gathered, bytes, cudaMemcpyDeviceToHost, d->main));
     ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
@@ -302,7 +317,9 @@ cuzk_status msm_slice(xyzz<F> *result, zk_cuda *d, const affine<F> *bases, const
     for (u32 w = n_windows; w-- > 0;) {
         if (w + 1 < n_windows)
             for (u32 k = s.windows.offset[w]; k < s.windows.offset[w + 1]; k++) xyzz_double(acc);
-        for (u32 k = 0; k < parts; k++) xyzz_add(acc, sums[(size_t)w * parts + k]);
+        const u32 b = w / s.batch;
+        for (u32 k = 0; k < parts_of[b]; k++)
+            xyzz_add(acc, sums[(size_t)b * s.batch * parts_most + (size_t)(w - b * s.batch) * parts_of[b] + k]);
     }
     xyzz_add(*result, acc);
     return CUZK_OK;
@@ -311,7 +328,7 @@ cuzk_status msm_slice(xyzz<F> *result, zk_cuda *d, const affine<F> *bases, const
 /* Device memory of one slice, in bytes; follows lane_allocate. */
 template <class F> inline double msm_bytes(double n, const msm_shape &s) {
     const double m = n * s.batch, buckets = (double)s.stride * s.batch, most = m > 2 * buckets ? m : 2 * buckets;
-    const double lane = m * 20 + buckets * 36 + (m + 3 * buckets) * sizeof(affine<F>) + most / 2 * sizeof(F) +
+    const double lane = m * 22 + buckets * 30 + (m + 3 * buckets) * sizeof(affine<F>) + most / 2 * sizeof(F) +
                         300e3 * 2 * sizeof(F) + 64e6;
     return 32 * n + lane * s.lanes;
 }
@@ -380,18 +397,14 @@ cuzk_status masked_sum(void *result, zk_cuda *d, zk_dptr bases, zk_dptr bits, si
     c.device = d;
     c.stream = d->main;
     c.bases = (const affine<F> *)bases;
-    c.pool = nullptr;
     c.pool_size = count;
     extra_refs extra;
     extra.n = 0;
     u32 first = 0, last_base = REF_NONE;
     bool from_bases = true;
     if (count > SUM_DIRECT) {
-        const u32 threads = (u32)d->multiprocessors * 1024;
-        ZK_TRY(memory.take(&c.pool, count, "masked sums", err));
-        ZK_TRY(memory.take(&c.prefix, count / 2 + 1, "masked running products", err));
-        ZK_TRY(memory.take(&c.product, threads, "masked products", err));
-        ZK_TRY(memory.take(&c.scratch, threads, "masked inverse scratch", err));
+        ZK_TRY(chain_allocate(c, memory, count / 2 + 1, err));
+        ZK_TRY(chain_start(c, err));
         if (count & 1) { /* the odd base out goes to the end */
             ZK_CUDA_TRY(cudaMemcpyAsync(d->pinned[0], refs + count - 1, 4, cudaMemcpyDeviceToHost, d->main));
             ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
@@ -409,7 +422,7 @@ cuzk_status masked_sum(void *result, zk_cuda *d, zk_dptr bases, zk_dptr bits, si
     }
     auto plain = plain_sum<F>;
     ZK_RUN_BARRIERS(plain, SUM_BLOCKS, sum_threads<F>::value, sum_threads<F>::value * sizeof(xyzz<F>), d->main, sums,
-                    (point_source<F>{c.bases, c.pool}), from_bases ? refs : nullptr, first, count, extra);
+                    (point_source<F>{c.bases, c.pool, c.pool_size}), from_bases ? refs : nullptr, first, count, extra);
     ZK_CUDA_TRY(cudaMemcpyAsync(d->pinned[0], sums, SUM_BLOCKS * sizeof(xyzz<F>), cudaMemcpyDeviceToHost, d->main));
     ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
     const xyzz<F> *host = (const xyzz<F> *)d->pinned[0];

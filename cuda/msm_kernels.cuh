@@ -7,8 +7,8 @@
  * An affine addition needs 1/(x2 - x1): l = (y2 - y1)/(x2 - x1), x3 = l^2 - x1 - x2, y3 = l (x1 - x3) - y1. The inversions of
  * a round are shared (Montgomery's trick): the forward kernel multiplies the denominators of a thread's pairs and keeps
  * the running products, the invert kernel inverts the products of all threads, the backward kernel walks back: 5M + 1S and
- * an inversion shared by a hundred. Equal points are doubled (denominator 2y, numerator 3x^2), opposite ones and infinity
- * have the denominator 1 and a result of their own. No correctness depends on points being in general position.
+ * an inversion shared by a hundred. Pairs of equal or opposite points or with infinity are set aside and added one by
+ * one: no correctness depends on points being in general position.
  */
 #ifndef ZK_CUDA_MSM_KERNELS_CUH
 #define ZK_CUDA_MSM_KERNELS_CUH
@@ -22,13 +22,68 @@ constexpr u32 REF_NEG = 0x80000000u, REF_POOL = 0x40000000u, REF_INDEX = 0x3ffff
 constexpr u32 MAX_POINTS = 1u << 30;
 constexpr int ADD_THREADS = 128;
 
+/* Intermediate values lie in planes of 16 bytes: piece k of element i at plane[k stride + i], so that neighbouring threads
+ * read and write neighbouring addresses. */
+template <class P> ZK_HD mont<P> load_strided(const uint4 *p, size_t stride) {
+    mont<P> r;
+#pragma unroll
+    for (int i = 0; i < P::W / 4; i++) {
+        const uint4 v = p[i * stride];
+        r.l[4 * i] = v.x;
+        r.l[4 * i + 1] = v.y;
+        r.l[4 * i + 2] = v.z;
+        r.l[4 * i + 3] = v.w;
+    }
+    return r;
+}
+template <class P> ZK_HD void store_strided(uint4 *p, size_t stride, const mont<P> &a) {
+#pragma unroll
+    for (int i = 0; i < P::W / 4; i++)
+        p[i * stride] = make_uint4(a.l[4 * i], a.l[4 * i + 1], a.l[4 * i + 2], a.l[4 * i + 3]);
+}
+template <class F> struct planes_of { /* 16-byte pieces of an element */
+    static constexpr u32 value = sizeof(F) / 16;
+};
+ZK_HD void load_element(fp *r, const uint4 *p, size_t stride) { *r = load_strided<fp_params>(p, stride); }
+ZK_HD void load_element(fp2 *r, const uint4 *p, size_t stride) {
+    r->c0 = load_strided<fp_params>(p, stride);
+    r->c1 = load_strided<fp_params>(p + planes_of<fp>::value * stride, stride);
+}
+ZK_HD void store_element(uint4 *p, size_t stride, const fp &a) { store_strided(p, stride, a); }
+ZK_HD void store_element(uint4 *p, size_t stride, const fp2 &a) {
+    store_strided(p, stride, a.c0);
+    store_strided(p + planes_of<fp>::value * stride, stride, a.c1);
+}
+
+/* pool: [2 planes_of<F>][pool_size], x then y. */
 template <class F> struct point_source {
-    const affine<F> *bases, *pool;
-    ZK_HD const affine<F> *at(u32 ref) const { return ((ref & REF_POOL) ? pool : bases) + (ref & REF_INDEX); }
+    const affine<F> *bases;
+    const uint4 *pool;
+    u32 pool_size;
+
+    struct place {
+        const uint4 *p;
+        size_t stride;
+        ZK_HD F x() const {
+            F r;
+            load_element(&r, p, stride);
+            return r;
+        }
+        ZK_HD F y() const {
+            F r;
+            load_element(&r, p + planes_of<F>::value * stride, stride);
+            return r;
+        }
+    };
+    ZK_HD place at(u32 ref) const {
+        const size_t index = ref & REF_INDEX;
+        return (ref & REF_POOL) ? place{pool + index, pool_size}
+                                : place{(const uint4 *)bases + index * (2 * planes_of<F>::value), 1};
+    }
     __host__ __device__ inline affine<F> get(u32 ref) const {
         if (ref == REF_NONE) return affine<F>::infinity();
-        const affine<F> *p = at(ref);
-        affine<F> r{load(&p->x), load(&p->y)};
+        const place p = at(ref);
+        affine<F> r{p.x(), p.y()};
         if (ref & REF_NEG) r.y = neg(r.y);
         return r;
     }
@@ -46,60 +101,36 @@ struct pair_list {
 
 /* ---- additions ---- */
 
-/* The denominator of a pair in special position. */
-template <class F>
-__host__ __device__ ZK_NOINLINE void special_denominator(F *d, const point_source<F> &source, u32 ra, u32 rb) {
-    *d = F::one();
-    affine<F> a = source.get(ra), b = source.get(rb);
-    if (a.is_infinity() || b.is_infinity()) return;
-    if (a.x != b.x) {
-        *d = sub(b.x, a.x);
-        return;
-    }
-    if (a.y == b.y && !a.y.is_zero()) *d = dbl(a.y);
-}
-/* Its sum, given the inverse of that denominator; true if the pair was special after all. */
-template <class F>
-__host__ __device__ ZK_NOINLINE bool special_sum(affine<F> *r, const F *inverse_d, const point_source<F> &source, u32 ra,
-                                                 u32 rb) {
-    affine<F> a = source.get(ra), b = source.get(rb);
-    if (a.is_infinity()) {
-        *r = b;
-    } else if (b.is_infinity()) {
-        *r = a;
-    } else if (a.x != b.x) {
-        return false;
-    } else if (a.y == b.y && !a.y.is_zero()) {
-        F m = sqr(a.x), l = mul(add(dbl(m), m), *inverse_d);
-        F x3 = sub(sqr(l), dbl(a.x));
-        r->y = sub(mul(l, sub(a.x, x3)), a.y);
-        r->x = x3;
-    } else {
-        *r = affine<F>::infinity();
-    }
-    return true;
-}
 /* x2 - x1 + p of canonical x1, x2, in (0, 2p); whether the pair may be special: equal x or an x that is 0. */
 template <class F> ZK_HD bool maybe_special(const F &d, const F &x1, const F &x2) {
     return d.is_modulus() || x1.is_zero() || x2.is_zero();
 }
-/* y or p - y, in [0, p] */
-ZK_HD fp negate_if(const fp &y, bool negate) {
-    fp n, p;
+/* y or p - y. Only bases are negated: rounds that add sums take no branch. */
+ZK_HD void negate_if(fp *y, bool negate) {
+    if (!negate) return;
+    fp p;
 #pragma unroll
     for (int i = 0; i < fp::W; i++) p.l[i] = fp_params::mod(i);
     u32 borrow;
-    n = sub_borrow(borrow, p, y);
-#pragma unroll
-    for (int i = 0; i < fp::W; i++) n.l[i] = negate ? n.l[i] : y.l[i];
-    return n;
+    *y = sub_borrow(borrow, p, *y);
 }
-ZK_HD fp2 negate_if(const fp2 &y, bool negate) { return fp2{negate_if(y.c0, negate), negate_if(y.c1, negate)}; }
+ZK_HD void negate_if(fp2 *y, bool negate) {
+    negate_if(&y->c0, negate);
+    negate_if(&y->c1, negate);
+}
 
-/* prefix: [n_pairs], product: [n_threads]; thread t owns the pairs t, t + n_threads, ... */
+/* The pairs of a round in special position: found by the forward kernel, left out by the backward kernel, added one by one
+ * (with an inversion each where a point is doubled) by the special kernel. They are rare unless points repeat. */
+struct special_list {
+    u32 *count; /* 0 at the start of the round */
+    u32 *pairs; /* [n_pairs] */
+};
+
+/* prefix: planes of n_pairs, product: [n_threads]; thread t owns the pairs t, t + n_threads, ... */
 template <class F>
 __global__ void __launch_bounds__(ADD_THREADS)
-    add_forward(point_source<F> source, pair_list list, u32 n_pairs, u32 n_threads, F *prefix, F *product) {
+    add_forward(point_source<F> source, pair_list list, u32 n_pairs, u32 n_threads, uint4 *prefix, F *product,
+                special_list specials) {
     const u32 t = blockIdx.x * blockDim.x + threadIdx.x;
     if (t >= n_threads) return;
     F acc = F::one();
@@ -108,13 +139,15 @@ __global__ void __launch_bounds__(ADD_THREADS)
         F d;
         bool special = r.x == REF_NONE || r.y == REF_NONE;
         if (!special) {
-            const F x1 = load(&source.at(r.x)->x), x2 = load(&source.at(r.y)->x);
+            const F x1 = source.at(r.x).x(), x2 = source.at(r.y).x();
             d = sub_plus<1>(x2, x1);
             special = maybe_special(d, x1, x2);
         }
-        if (special) special_denominator(&d, source, r.x, r.y);
-        store(&prefix[i], acc);
-        acc = mul_lazy(acc, d);
+        store_element(prefix + i, n_pairs, acc);
+        if (special)
+            specials.pairs[atomicAdd(specials.count, 1u)] = i;
+        else
+            acc = mul_lazy(acc, d);
     }
     store(&product[t], acc);
 }
@@ -140,48 +173,67 @@ __global__ void __launch_bounds__(64) invert_products(F *product, F *scratch, u3
     store(&product[t], inv);
 }
 
-/* out: [n_pairs] sums */
+/* out: the place of the first sum in the pool's planes */
 template <class F, int MIN_BLOCKS>
 __global__ void __launch_bounds__(ADD_THREADS, MIN_BLOCKS)
-    add_backward(affine<F> *out, point_source<F> source, pair_list list, u32 n_pairs, u32 n_threads, const F *prefix,
+    add_backward(uint4 *out, point_source<F> source, pair_list list, u32 n_pairs, u32 n_threads, const uint4 *prefix,
                  const F *product) {
     const u32 t = blockIdx.x * blockDim.x + threadIdx.x;
     if (t >= n_threads || t >= n_pairs) return;
+    const size_t stride = source.pool_size, y_at = planes_of<F>::value * stride;
     F inv = load(&product[t]);
     u32 i = t + (n_pairs - 1 - t) / n_threads * n_threads;
     for (;; i -= n_threads) {
         const uint2 r = list.get(i);
-        F x1, x2, d;
-        bool special = r.x == REF_NONE || r.y == REF_NONE;
-        if (!special) {
-            x1 = load(&source.at(r.x)->x);
-            x2 = load(&source.at(r.y)->x);
-            d = sub_plus<1>(x2, x1);
-            special = maybe_special(d, x1, x2);
-        }
-        F l = mul_lazy(inv, load(&prefix[i])); /* 1/d */
-        bool done = false;
-        if (special) {
-            affine<F> sum;
-            done = special_sum(&sum, &l, source, r.x, r.y);
-            if (done) {
-                store(&out[i].x, canonical(sum.x));
-                store(&out[i].y, canonical(sum.y));
+        if (r.x != REF_NONE && r.y != REF_NONE) {
+            const F x1 = source.at(r.x).x(), x2 = source.at(r.y).x(), d = sub_plus<1>(x2, x1);
+            if (!maybe_special(d, x1, x2)) {
+                F l;
+                load_element(&l, prefix + i, n_pairs);
+                l = mul_lazy(inv, l); /* 1/d */
+                inv = mul_lazy(inv, d);
+                F y1 = source.at(r.x).y(), y2 = source.at(r.y).y();
+                negate_if(&y1, r.x & REF_NEG);
+                negate_if(&y2, r.y & REF_NEG);
+                l = mul_lazy(l, sub_plus<1>(y2, y1));
+                F x3 = sub_plus<2>(sqr_lazy(l), add_raw(x1, x2)); /* < 4p */
+                x3 = reduce_once<1>(reduce_once<2>(x3));
+                store_element(out + i, stride, x3);
+                F y3 = sub_plus<1>(mul_lazy(l, sub_plus<1>(x1, x3)), y1); /* < 3p */
+                store_element(out + i + y_at, stride, reduce_once<1>(reduce_once<2>(y3)));
             }
-            special_denominator(&d, source, r.x, r.y);
-        }
-        inv = mul_lazy(inv, d);
-        if (!done) {
-            const F y1 = negate_if(load(&source.at(r.x)->y), r.x & REF_NEG);
-            const F y2 = negate_if(load(&source.at(r.y)->y), r.y & REF_NEG);
-            l = mul_lazy(l, sub_plus<1>(y2, y1));
-            F x3 = sub_plus<2>(sqr_lazy(l), add_raw(x1, x2)); /* < 4p */
-            x3 = reduce_once<1>(reduce_once<2>(x3));
-            store(&out[i].x, x3);
-            F y3 = sub_plus<1>(mul_lazy(l, sub_plus<1>(x1, x3)), y1); /* < 3p */
-            store(&out[i].y, reduce_once<1>(reduce_once<2>(y3)));
         }
         if (i == t) break;
+    }
+}
+
+template <class F>
+__global__ void __launch_bounds__(64) add_special(uint4 *out, point_source<F> source, pair_list list,
+                                                  special_list specials) {
+    const u32 n = *specials.count;
+    const size_t stride = source.pool_size, y_at = planes_of<F>::value * stride;
+    for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x) {
+        const u32 i = specials.pairs[k];
+        const uint2 r = list.get(i);
+        const affine<F> a = source.get(r.x), b = source.get(r.y);
+        affine<F> sum = affine<F>::infinity();
+        if (a.is_infinity()) {
+            sum = b;
+        } else if (b.is_infinity()) {
+            sum = a;
+        } else if (a.x != b.x || (a.y == b.y && !a.y.is_zero())) {
+            F d = sub(b.x, a.x), m = sub(b.y, a.y); /* one x is 0: an ordinary addition */
+            if (d.is_zero()) {
+                d = dbl(a.y);
+                m = sqr(a.x);
+                m = add(dbl(m), m);
+            }
+            const F l = mul(m, inverse(d));
+            sum.x = sub(sqr(l), add(a.x, b.x));
+            sum.y = sub(mul(l, sub(a.x, sum.x)), a.y);
+        }
+        store_element(out + i, stride, sum.x);
+        store_element(out + i + y_at, stride, sum.y);
     }
 }
 
@@ -204,31 +256,34 @@ __global__ void __launch_bounds__(256) prepare_scalars(u32 *planes, const fr *sc
 __global__ void __launch_bounds__(256)
     window_digits(u32 *keys, u32 *refs, const u32 *planes, u32 n, window_plan plan, u32 first, u32 count, u32 stride);
 
-/* start, end: [n_buckets + 1] by key, zeroed before; the run of each key > 0 in sorted keys. zeros: how many keys are 0. */
-__global__ void __launch_bounds__(256) bucket_bounds(u32 *start, u32 *end, u32 *zeros, const u32 *keys, u32 n);
+/* start, end: [n_keys], zeroed before; the run of each key > 0 in sorted keys. */
+__global__ void __launch_bounds__(256) bucket_bounds(u32 *start, u32 *end, const u32 *keys, u32 n);
 
 /* pairs[r] += pairs that round r has, r from 1: of m entries there are ceil(m / 2^(r-1)) at the start of round r. */
 constexpr int MAX_ROUNDS = 31;
 struct round_totals {
     unsigned long long pairs[MAX_ROUNDS + 1];
-    u32 zeros, pad;
 };
 __global__ void __launch_bounds__(256)
-    count_rounds(round_totals *totals, const u32 *start, const u32 *end, u32 n_keys, const u32 *zeros);
+    count_rounds(round_totals *totals, const u32 *start, const u32 *end, u32 n_keys);
 
-/* Exclusive sums over keys of (pairs of the round << 32 | entries after the round): block sums, then their scan in one block,
- * then the rest. sums: [ceil(n_keys / SCAN_BLOCK)]. */
+/* The pairs of a round, bucket by bucket. At the start of round r > 1 a bucket of m entries holds the sums of its pairs of round
+ * r - 1, which lie together in the pool (the first is number bucket_state.first[k] of that round), and perhaps one entry left over
+ * from earlier rounds. The place of a bucket's pairs in the list is an exclusive sum over buckets: block sums, their scan in one
+ * block, then plan_round, which scans again and writes. sums: [ceil(n_keys / SCAN_BLOCK)]. */
 constexpr int SCAN_BLOCK = 2048;
-__global__ void __launch_bounds__(256) scan_blocks(u64 *sums, const u32 *start, const u32 *end, u32 n_keys, u32 round);
+struct bucket_state {
+    const u32 *start, *end; /* [n_keys] */
+    u32 *first, *leftover;  /* [n_keys] */
+    u32 *grid;              /* [n_keys] ref of the sum of a bucket once it is alone; REF_NONE if the bucket is empty */
+};
+__global__ void __launch_bounds__(256) scan_blocks(u64 *sums, bucket_state buckets, u32 n_keys, u32 round);
 __global__ void __launch_bounds__(256) scan_sums(u64 *sums, u32 n);
+/* refs: sorted, for round 1. pool_before, pool_now: where the sums of the round before and of this one start in the pool. Round 1
+ * also runs when there are no pairs: it places the buckets of one entry. */
 __global__ void __launch_bounds__(256)
-    scan_finish(u64 *out, const u64 *sums, const u32 *start, const u32 *end, u32 n_keys, u32 round);
-
-/* One round of lists to pairs and the next lists. keys_in, refs_in: [n_in], first entry of key k at begin_in[k] (round 1:
- * start, with the zeros before it; later the low half of the last scan). */
-__global__ void __launch_bounds__(256)
-    plan_round(uint2 *pairs, u32 *keys_out, u32 *refs_out, const u32 *keys_in, const u32 *refs_in, u32 n_in,
-               const u32 *start, const u32 *end, const u64 *scan_before, const u64 *scan, u32 round, u32 pool_first);
+    plan_round(uint2 *pairs, bucket_state buckets, const u64 *sums, const u32 *refs, u32 n_keys, u32 round, u32 pool_before,
+               u32 pool_now);
 
 /* ---- bucket reduction ----
  * sum_b b S_b with b = hi 2^k + lo is sum_hi hi 2^k R_hi + sum_lo lo C_lo, R and C plain sums over rows and columns. */
@@ -239,7 +294,6 @@ struct reduction_shape {
     ZK_HD u32 column_entries() const { return windows * (columns - 1) * rows; } /* columns 1 .. K-1 */
     ZK_HD u32 weighted() const { return rows + columns - 1; }                   /* a window: rows, columns, bucket S */
 };
-__global__ void __launch_bounds__(256) scatter_buckets(u32 *grid, const u32 *keys, const u32 *refs, u32 n);
 /* entries: row by row, then column by column. */
 __global__ void __launch_bounds__(256) grid_entries(u32 *entries, const u32 *grid, reduction_shape shape);
 

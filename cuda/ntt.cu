@@ -114,7 +114,8 @@ struct table_set {
     fr *first;                       /* two passes: [N1][N3]; three: null */
     fr *high, *low;                  /* three passes: w^(k1 j), j < N2 N3, by high and low bits of j */
     fr *coset_high;                  /* the same times 7^-k1 */
-    fr *second, *coset_second;       /* [N2][N3]: (w^N1)^(k2 i3); times 7^(-N1 k2) */
+    fr *second, *scaled_second;      /* [N2][N3]: (w^N1)^(k2 i3); times 1/n */
+    fr *coset_second;                /* times 7^(-N1 k2) */
     fr *middle, *final;              /* [N3]: 7^(n - N1 N2 k3) / n; 7^(-N1 N2 k3) / (n (7^n - 1)) */
     fr *full;
 };
@@ -135,12 +136,13 @@ static size_t deal_tables(table_set *t, fr *base, const ntt_shape &s) {
     t->inverse_high = deal((size_t)1 << powers);
     t->n_inverse = deal(1u << NTT_MAX_LOGR);
     t->first = s.passes == 2 ? deal((size_t)1 << s.log_n) : nullptr;
-    t->high = t->low = t->coset_high = t->second = t->coset_second = t->middle = t->final = nullptr;
+    t->high = t->low = t->coset_high = t->second = t->scaled_second = t->coset_second = t->middle = t->final = nullptr;
     if (s.passes == 3) {
         t->high = deal((size_t)1 << (s.n1 + s.rest() - s.low_bits()));
         t->coset_high = deal((size_t)1 << (s.n1 + s.rest() - s.low_bits()));
         t->low = deal((size_t)1 << (s.n1 + s.low_bits()));
         t->second = deal((size_t)1 << (s.n2 + s.n3));
+        t->scaled_second = deal((size_t)1 << (s.n2 + s.n3));
         t->coset_second = deal((size_t)1 << (s.n2 + s.n3));
         t->middle = deal((size_t)1 << s.n3);
         t->final = deal((size_t)1 << s.n3);
@@ -188,6 +190,7 @@ static cuzk_status make_tables(table_set *t, zk_cuda *d, const ntt_shape &s, cuz
             ZK_TRY(fill(d, t->coset_high, s.n1, hb, power_of_two(w, lb), gi, one, err));
             ZK_TRY(fill(d, t->low, s.n1, lb, w, one, one, err));
             ZK_TRY(fill(d, t->second, s.n2, s.n3, w_second, one, one, err));
+            ZK_TRY(fill(d, t->scaled_second, s.n2, s.n3, w_second, one, ni, err));
             ZK_TRY(fill(d, t->coset_second, s.n2, s.n3, w_second, g_second, one, err));
             ZK_TRY(fill(d, t->middle, s.n3, 0, one, g_third, mul(gn, ni), err));
             ZK_TRY(fill(d, t->final, s.n3, 0, one, g_third, mul(ni, inverse(sub(gn, one))), err));
@@ -286,13 +289,13 @@ static cuzk_status transform(zk_cuda *d, fr *x, const ntt_shape &s, const table_
     if (s.passes > 2) {
         fr *to = in_place ? x : other;
         ntt_pass_args p = pass_of(s, t, 2, from, to, PASS_AFTER);
-        p.after.high = t.second;
+        p.after.high = inverse_ ? t.scaled_second : t.second;
         ZK_TRY(run_pass(d, s.n2, p, err));
         from = to;
     }
     /* One pass only: its block reads all before it stores. */
     u32 flags = PASS_CANONICAL | (in_place ? 0u : (u32)PASS_NATURAL | (inverse_ ? (u32)PASS_NEGATE : 0u));
-    ntt_pass_args p = pass_of(s, t, 3, from, x, flags | (inverse_ ? (u32)PASS_AFTER : 0u));
+    ntt_pass_args p = pass_of(s, t, 3, from, x, flags | (inverse_ && s.passes < 3 ? (u32)PASS_AFTER : 0u));
     p.after.high = t.n_inverse;
     ZK_TRY(run_pass(d, s.n3, p, err));
     if (in_place) {

@@ -10,7 +10,7 @@
  * way round (pass 3, times, pass 2, times, pass 1) the same passes take that order back to the natural one, so that a pair
  * of transforms with something pointwise between them needs no reordering.
  *
- * A pass is one kernel, ntt_pass<LOGR>: R = 2^LOGR points each, 8 in a thread, 2048 in a block of 256 threads; radix-8
+ * A pass is one kernel, ntt_pass<LOGR>: R = 2^LOGR points each, 8 in a thread, 1024 in a block of 128 threads; radix-8
  * rounds (a last round of 2 or 4 where LOGR is no multiple of 3) with an exchange through shared memory between them. All
  * multiplications by factors share one piece of code, all butterflies another, so that a pass fits the instruction cache.
  * Values are in [0, 2r) on the way, factors canonical: mul_lazy brings them back to [0, 2r).
@@ -25,7 +25,7 @@
 
 namespace zk {
 
-constexpr int NTT_THREADS = 256, NTT_POINTS = 2048, NTT_MAX_LOGR = 10;
+constexpr int NTT_THREADS = 128, NTT_POINTS = 8 * NTT_THREADS, NTT_MAX_LOGR = 10;
 constexpr size_t NTT_SHARED_BYTES = (NTT_POINTS + NTT_POINTS / 8) * sizeof(fr);
 
 /* Factors by (row, column) of a pass: one table, table[row columns + column], or the product of two,
@@ -103,7 +103,7 @@ ZK_HD void small_transforms(fr v[8], u32 radix) {
 
 ZK_HD constexpr int reverse3(int k) { return ((k & 1) << 2) | (k & 2) | (k >> 2); }
 
-template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 2) ntt_pass(ntt_pass_args p) {
+template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 512 / NTT_THREADS) ntt_pass(ntt_pass_args p) {
     constexpr u32 T = 1u << (LOGR - 3); /* threads a transform */
     constexpr u32 C = NTT_THREADS / T;  /* transforms a block */
     constexpr u32 ROUNDS = (LOGR + 2) / 3, LAST = LOGR % 3 == 0 ? 8 : LOGR % 3 == 1 ? 2 : 4;
@@ -195,7 +195,7 @@ template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 2) ntt_pass(n
 #pragma unroll
             for (int k = 0; k < 8; k++) {
                 u32 e = ((g << log_s) + (k * s8) + u) * C + c;
-                e += e / 32 * 4;
+                e += e / (8 * C) * C; /* no bank conflicts */
                 const fr &x = v[reverse3(k)];
                 shared[e] = make_uint4(x.l[0], x.l[1], x.l[2], x.l[3]);
                 shared[HALF + e] = make_uint4(x.l[4], x.l[5], x.l[6], x.l[7]);
@@ -214,7 +214,7 @@ template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 2) ntt_pass(n
                 else /* in bits 1 and 2 */
                     e = ((((t >> 1) << 3) | ((u32)((k >> 1) & 1) << 2) | ((u32)(k >> 2) << 1) | (t & 1)) << 1) + (k & 1);
                 e = e * C + c;
-                e += e / 32 * 4;
+                e += e / (8 * C) * C; /* no bank conflicts */
                 const uint4 lo = shared[e], hi = shared[HALF + e];
                 fr x;
                 x.l[0] = lo.x, x.l[1] = lo.y, x.l[2] = lo.z, x.l[3] = lo.w;

@@ -13,6 +13,14 @@ __global__ void __launch_bounds__(256) table_pairs(uint2 *pairs, u32 low, size_t
     pairs[i] = make_uint2((u32)((first + i) % low), low + (u32)((first + i) / low));
 }
 
+template <class F> __global__ void __launch_bounds__(256) planes_to_points(affine<F> *out, point_source<F> source, u32 n) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const affine<F> p = source.get(REF_POOL | i);
+    store(&out[i].x, p.x);
+    store(&out[i].y, p.y);
+}
+
 template <class F>
 cuzk_status test_bases(zk_cuda *d, zk_dptr out, zk_dptr tables, u32 low, size_t n, cuzk_err *err) {
     const u32 chunk = 1u << 24;
@@ -25,15 +33,15 @@ cuzk_status test_bases(zk_cuda *d, zk_dptr out, zk_dptr tables, u32 low, size_t 
     c.bases = (const affine<F> *)tables;
     c.pool_size = chunk;
     ZK_TRY(memory.take(&pairs, most, "test pairs", err));
-    ZK_TRY(memory.take(&c.prefix, most, "test running products", err));
-    ZK_TRY(memory.take(&c.product, (size_t)d->multiprocessors * 1024, "test products", err));
-    ZK_TRY(memory.take(&c.scratch, (size_t)d->multiprocessors * 1024, "test inverse scratch", err));
+    ZK_TRY(chain_allocate(c, memory, most, err));
     for (size_t at = 0; at < n; at += chunk) {
         const u32 here = n - at < chunk ? (u32)(n - at) : chunk;
         ZK_RUN(table_pairs, ceil_div(here, 256), 256, 0, d->main, pairs, low, at, here);
-        c.pool = (affine<F> *)out + at;
-        c.pool_used = 0;
+        ZK_TRY(chain_start(c, err));
         ZK_TRY(add_round(c, pair_list{pairs, 0}, here, err));
+        auto convert = planes_to_points<F>;
+        ZK_RUN(convert, ceil_div(here, 256), 256, 0, d->main, (affine<F> *)out + at,
+               (point_source<F>{c.bases, c.pool, c.pool_size}), here);
     }
     return CUZK_OK;
 }
