@@ -17,12 +17,10 @@ deps:
 demo: all
 	@scripts/demo.sh $(BUILD)
 
-check: CMAKE_FLAGS += -DCUZK_WERROR=ON
 check: all
 	@scripts/check.sh $(BUILD) check
 
 # Also what takes long or much memory: the 32 GiB circuits.
-check-full: CMAKE_FLAGS += -DCUZK_WERROR=ON
 check-full: all
 	@scripts/check.sh $(BUILD) full
 

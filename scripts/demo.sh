@@ -17,7 +17,7 @@ step "The input: output of commit phase 1 for a 2 KiB sector"
 
 step "Test keys for this circuit (once; NOT from a trusted setup, good for tests only)"
 mkdir -p "$keys"
-"$cuzk" setup porep --sector-size 2KiB --out "$keys" --test-toxic "$vectors/toxic.json"
+"$cuzk" setup porep --sector-size 2KiB --out "$keys" --test-toxic "$vectors/toxic.json" --reuse
 
 step "Prove"
 "$cuzk" prove --c1 "$c1" --params "$keys" -o "$proof"

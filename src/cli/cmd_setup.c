@@ -21,8 +21,9 @@ typedef struct setup_args {
     cli_work work;
 } setup_args;
 
-/* Whether both files are there, belong together and have this circuit's counts. */
-static bool keys_present(const zk_program *program, const char *params_path, const char *vk_path, zk_pool *pool) {
+/* Whether both files are there, belong together and have this circuit's counts; *n_bytes: of the params. */
+static bool keys_present(uint64_t *n_bytes, const zk_program *program, const char *params_path, const char *vk_path,
+                         zk_pool *pool) {
     zk_params *params = NULL;
     zk_program_stats stats;
     zk_params_counts counts;
@@ -33,6 +34,7 @@ static bool keys_present(const zk_program *program, const char *params_path, con
                    zk_params_open(&params, params_path, &counts, NULL) == CUZK_OK &&
                    zk_file_read(&vk, &n_vk, vk_path, ZK_VK_MAX_FILE_BYTES, NULL) == CUZK_OK &&
                    n_vk == params->vk_bytes && memcmp(vk, params->bytes, n_vk) == 0;
+    if (present) *n_bytes = params->n_bytes;
     free(vk);
     zk_params_close(params);
     return present;
@@ -57,13 +59,26 @@ static cuzk_status report(const setup_args *args, const zk_setup_result *result,
     return CUZK_OK;
 }
 
+static cuzk_status report_reuse(const setup_args *args, uint64_t params_bytes, const char *params_path,
+                                const char *vk_path, cuzk_err *err) {
+    if (args->json) {
+        zk_json_writer *json = cli_json_begin();
+        zk_json_put_string(json, "params", params_path);
+        zk_json_put_string(json, "vk", vk_path);
+        zk_json_put_u64(json, "params_bytes", params_bytes);
+        zk_json_put_bool(json, "reused", true);
+        return cli_json_end(json, err);
+    }
+    printf("%s  %" PRIu64 " bytes\n%s\nthere already, kept\n", params_path, params_bytes, vk_path);
+    return CUZK_OK;
+}
+
 static cuzk_status make_keys(const setup_args *args, const zk_program *program, const char *params_path,
                              const char *vk_path, zk_pool *pool, cuzk_err *err) {
     uint64_t start_ns = zk_now_ns();
-    if (args->reuse && keys_present(program, params_path, vk_path, pool)) {
-        printf("%s is there already\n", params_path);
-        return CUZK_OK;
-    }
+    uint64_t present_bytes;
+    if (args->reuse && keys_present(&present_bytes, program, params_path, vk_path, pool))
+        return report_reuse(args, present_bytes, params_path, vk_path, err);
     zk_toxic_waste toxic;
     if (args->toxic_path) ZK_TRY(cli_read_toxic(&toxic, args->toxic_path, err));
     zk_setup_result result;
