@@ -28,15 +28,6 @@ typedef struct zk_fp52x8 {
     __m512i l[ZK_FP52_LIMBS];
 } zk_fp52x8;
 
-#define ZK_FP52_P0 0xeffffffffaaab
-#define ZK_FP52_P1 0xfeb153ffffb9f
-#define ZK_FP52_P2 0x6b0f6241eabff
-#define ZK_FP52_P3 0x12bf6730d2a0f
-#define ZK_FP52_P4 0x764774b84f385
-#define ZK_FP52_P5 0x1ba7b6434bacd
-#define ZK_FP52_P6 0x1ea397fe69a4b
-#define ZK_FP52_P7 0x000000001a011
-
 ZK_INLINE __m512i zk_v8_set1(uint64_t x) { return _mm512_set1_epi64((long long)x); }
 ZK_INLINE __m512i zk_v8_madd52lo(__m512i t, __m512i a, __m512i b) { return _mm512_madd52lo_epu64(t, a, b); }
 ZK_INLINE __m512i zk_v8_madd52hi(__m512i t, __m512i a, __m512i b) { return _mm512_madd52hi_epu64(t, a, b); }
@@ -77,6 +68,10 @@ ZK_INLINE void zk_v8_load_transposed(__m512i r[8], const uint64_t *const row[8])
         r[i + 1] = _mm512_unpackhi_epi64(even, odd);
     }
 }
+
+/* (m + 1) / 2^52 for m = p (-1/p mod 2^52), then p, then -1/p mod 2^52. In memory, of unknown value to the compiler: it
+ * would keep moving immediates into vector registers instead, through the units that multiply. */
+extern const uint64_t zk_fp52_reduction[17];
 
 /* k p for k = 0..7, limb i in row i, ready for a permutation by k. */
 extern const uint64_t zk_fp52_multiples[ZK_FP52_LIMBS][8];
@@ -127,6 +122,12 @@ ZK_INLINE void zk_fp52x8_blend(zk_fp52x8 *r, const zk_fp52x8 *a, const zk_fp52x8
     ZK_UNROLL for (int i = 0; i < 8; i++) r->l[i] = _mm512_mask_mov_epi64(a->l[i], lanes, b->l[i]);
 }
 
+/* Lane k of r is lane k ^ distance of a. */
+ZK_INLINE void zk_fp52x8_swap_lanes(zk_fp52x8 *r, const zk_fp52x8 *a, int distance) {
+    const __m512i from = _mm512_xor_si512(_mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0), zk_v8_set1((uint64_t)distance));
+    ZK_UNROLL for (int i = 0; i < 8; i++) r->l[i] = _mm512_permutexvar_epi64(from, a->l[i]);
+}
+
 /* t = a b as 16 loose limbs below 2^56; a, b tight or factors. 128 vpmadd52. */
 ZK_INLINE void zk_fp52x8_product(__m512i t[16], const zk_fp52x8 *a, const zk_fp52x8 *b) {
     const __m512i zero = _mm512_setzero_si512();
@@ -159,17 +160,14 @@ ZK_INLINE void zk_fp52x8_product_sqr(__m512i t[16], const zk_fp52x8 *a) {
  * quotient is the limb itself and only (m + 1) / 2^52 has to be added, one limb further up. The last step uses p,
  * and sees to it that the result is small: 7 steps leave at most m / 2^52 < 0.25 p. 129 vpmadd52. */
 ZK_INLINE void zk_fp52x8_montgomery(zk_fp52x8 *r, __m512i t[16]) {
-    const uint64_t m[8] = {0x04be07d2027cb, 0xd7786e39002d4, 0xf51047083c4dd, 0x96079a7670223,
-                           0x04ca513044b79, 0x6615d3780ea11, 0xf9a5623d6a279, 0x0000000006803};
-    const uint64_t p[8] = {ZK_FP52_P0, ZK_FP52_P1, ZK_FP52_P2, ZK_FP52_P3,
-                           ZK_FP52_P4, ZK_FP52_P5, ZK_FP52_P6, ZK_FP52_P7};
+    const uint64_t *m = zk_fp52_reduction, *p = m + 8;
     ZK_UNROLL for (int i = 0; i < 7; i++) {
         __m512i q = t[i];
         t[i + 1] = _mm512_add_epi64(t[i + 1], _mm512_srai_epi64(t[i], 52));
         ZK_UNROLL for (int k = 0; k < 8; k++) t[i + 1 + k] = zk_v8_madd52lo(t[i + 1 + k], q, zk_v8_set1(m[k]));
         ZK_UNROLL for (int k = 0; k < 8; k++) t[i + 2 + k] = zk_v8_madd52hi(t[i + 2 + k], q, zk_v8_set1(m[k]));
     }
-    __m512i q = zk_v8_madd52lo(_mm512_setzero_si512(), t[7], zk_v8_set1(0x3fffcfffcfffd)); /* -1/p mod 2^52 */
+    __m512i q = zk_v8_madd52lo(_mm512_setzero_si512(), t[7], zk_v8_set1(m[16]));
     t[7] = zk_v8_madd52lo(t[7], q, zk_v8_set1(p[0]));
     ZK_UNROLL for (int k = 1; k < 8; k++) t[7 + k] = zk_v8_madd52lo(t[7 + k], q, zk_v8_set1(p[k]));
     ZK_UNROLL for (int k = 0; k < 8; k++) t[8 + k] = zk_v8_madd52hi(t[8 + k], q, zk_v8_set1(p[k]));

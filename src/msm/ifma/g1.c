@@ -96,14 +96,9 @@ static void vec_to_elements(FE r[8], const VEC *a) {
     for (int k = 0; k < 8; k++)
         for (int i = 0; i < 6; i++) r[k].l[i] = word[i][k];
 }
-static void vec_from_elements(VEC *r, const FE a[8]) {
-    uint64_t word[6][8];
-    __m512i w[6];
-    for (int k = 0; k < 8; k++)
-        for (int i = 0; i < 6; i++) word[i][k] = a[k].l[i];
-    for (int i = 0; i < 6; i++) w[i] = _mm512_loadu_si512(word[i]);
-    zk_fp52x8_from_words(r, w);
-}
+ZK_INLINE void vec_broadcast(VEC *r, const FE *a) { zk_fp52x8_broadcast(r, a); }
+/* Lane k of r is lane k ^ distance of a, distance 1, 2 or 4. */
+static void vec_swap_lanes(VEC *r, const VEC *a, int distance) { zk_fp52x8_swap_lanes(r, a, distance); }
 static void vec_set_lane(VEC *r, int lane, const FE *a) { zk_fp52x8_set_lane(r, lane, a); }
 /* Lanes where all limbs are zero. */
 ZK_INLINE __mmask8 vec_zero_limbs(const VEC *a) {

@@ -182,15 +182,14 @@ static void vec_to_elements(FE r[8], const VEC *a) {
             for (int i = 0; i < 6; i++) (c ? &r[k].c1 : &r[k].c0)->l[i] = word[i][k];
     }
 }
-static void vec_from_elements(VEC *r, const FE a[8]) {
-    for (int c = 0; c < 2; c++) {
-        uint64_t word[6][8];
-        __m512i w[6];
-        for (int k = 0; k < 8; k++)
-            for (int i = 0; i < 6; i++) word[i][k] = (c ? &a[k].c1 : &a[k].c0)->l[i];
-        for (int i = 0; i < 6; i++) w[i] = _mm512_loadu_si512(word[i]);
-        zk_fp52x8_from_words(c ? &r->c1 : &r->c0, w);
-    }
+ZK_INLINE void vec_broadcast(VEC *r, const FE *a) {
+    zk_fp52x8_broadcast(&r->c0, &a->c0);
+    zk_fp52x8_broadcast(&r->c1, &a->c1);
+}
+/* Lane k of r is lane k ^ distance of a, distance 1, 2 or 4. */
+static void vec_swap_lanes(VEC *r, const VEC *a, int distance) {
+    zk_fp52x8_swap_lanes(&r->c0, &a->c0, distance);
+    zk_fp52x8_swap_lanes(&r->c1, &a->c1, distance);
 }
 static void vec_set_lane(VEC *r, int lane, const FE *a) {
     zk_fp52x8_set_lane(&r->c0, lane, &a->c0);
