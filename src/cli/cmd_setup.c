@@ -73,6 +73,12 @@ static cuzk_status report_reuse(const setup_args *args, uint64_t params_bytes, c
     return CUZK_OK;
 }
 
+static void show_progress(void *ctx, const char *section, uint64_t done, uint64_t total) {
+    char what[48];
+    snprintf(what, sizeof what, "test keys, section %s", section);
+    cli_progress(ctx, what, done, total);
+}
+
 static cuzk_status make_keys(const setup_args *args, const zk_program *program, const char *params_path,
                              const char *vk_path, zk_pool *pool, cuzk_err *err) {
     uint64_t start_ns = zk_now_ns();
@@ -88,7 +94,7 @@ static cuzk_status make_keys(const setup_args *args, const zk_program *program, 
         .vk_path = vk_path,
         .resumable = args->toxic_path != NULL,
         .pool = pool,
-        .progress = cli_progress,
+        .progress = show_progress,
         .cancelled = cli_cancelled,
     };
     cuzk_status status = zk_setup(&result, program, &options, err);

@@ -76,6 +76,7 @@ cuzk_status cli_work_start(const cli_work *work, zk_pool **pool, cuzk_err *err) 
 static struct {
     bool known, on, open;
     uint64_t first_ns, last_ns;
+    double first_share; /* at first_ns: another stage or an earlier run got that far */
     char what[64];
 } progress;
 
@@ -96,6 +97,7 @@ void cli_progress(void *unused, const char *what, uint64_t done, uint64_t total)
     if (changed) {
         snprintf(progress.what, sizeof progress.what, "%s", what);
         progress.first_ns = now;
+        progress.first_share = total ? (double)done / (double)total : 0;
     } else if (now - progress.last_ns < 100000000u && done != total) {
         return;
     }
@@ -105,9 +107,9 @@ void cli_progress(void *unused, const char *what, uint64_t done, uint64_t total)
     if (!total) {
         fprintf(stderr, "\r\033[K%s ...", what);
     } else {
-        double share = (double)done / (double)total;
+        double share = (double)done / (double)total, gained = share - progress.first_share;
         fprintf(stderr, "\r\033[K%s: %5.1f %%", what, 100 * share);
-        if (share > 0.02 && elapsed > 1) fprintf(stderr, ", %.0f s left", elapsed / share - elapsed);
+        if (gained > 0.02 && elapsed > 1) fprintf(stderr, ", %.0f s left", elapsed / gained * (1 - share));
     }
     fflush(stderr);
 }
