@@ -3,25 +3,18 @@
 #include <string.h>
 
 #include "circuit/num.h"
-#include "circuit/opening.h"
 #include "circuit/sha256.h"
 
 #define LABEL_PARENTS 37 /* parents in the hash of a label, repeated */
 
 cuzk_status zk_porep_shape_get(zk_porep_shape *shape, uint64_t sector_bytes, cuzk_err *err) {
-    zk_opening_shape tree;
-    ZK_TRY(zk_opening_shape_get(&tree, sector_bytes, err));
     bool large = sector_bytes >= UINT64_C(1) << 35;
     zk_porep_shape s = {.sector_bytes = sector_bytes,
                         .n_leaves = sector_bytes / 32,
                         .n_layers = large ? 11 : 2,
-                        .n_challenges = large ? 18 : 2,
-                        .sub_arity = tree.sub_arity,
-                        .top_arity = tree.top_arity,
-                        .n_base_nodes = tree.n_base,
-                        .n_path_nodes = tree.n_nodes,
-                        .n_path_hashes = tree.n_siblings};
-    for (uint64_t n = s.n_leaves; n > 1; n /= 2) s.n_comm_d_nodes++;
+                        .n_challenges = large ? 18 : 2};
+    ZK_TRY(zk_opening_shape_get(&s.tree, sector_bytes, err));
+    for (uint64_t n = s.n_leaves; n > 1; n /= 2) s.n_data_nodes++;
     *shape = s;
     return CUZK_OK;
 }
@@ -29,7 +22,6 @@ cuzk_status zk_porep_shape_get(zk_porep_shape *shape, uint64_t sector_bytes, cuz
 typedef struct walk {
     zk_synth s;
     zk_porep_shape shape;
-    zk_opening_shape tree; /* C and R */
     zk_cell comm_d, comm_c, comm_r_last;
     zk_cell replica_id[256];
 } walk;
@@ -39,7 +31,7 @@ typedef struct walk {
 static void data_inclusion(walk *w, const zk_porep_path *path, zk_cell leaf) {
     zk_synth *s = &w->s;
     zk_cell bits[ZK_POREP_MAX_PATH], children[2], cur = leaf;
-    uint32_t n_nodes = w->shape.n_comm_d_nodes;
+    uint32_t n_nodes = w->shape.n_data_nodes;
     for (uint32_t i = 0; i < n_nodes; i++) {
         zk_synth_hint_u64(s, path ? path->index[i] : 0);
         zk_synth_hints(s, path ? path->siblings + i : NULL, 1);
@@ -52,7 +44,7 @@ static void data_inclusion(walk *w, const zk_porep_path *path, zk_cell leaf) {
 
 /* The same in tree C or R. */
 static void inclusion(walk *w, const zk_porep_path *path, zk_cell root, zk_cell leaf) {
-    zk_synth_opening(&w->s, &w->tree, path ? path->index : NULL, path ? path->siblings : NULL, root, leaf);
+    zk_synth_opening(&w->s, &w->shape.tree, path ? path->index : NULL, path ? path->siblings : NULL, root, leaf);
 }
 
 /* Label of the challenged node in one layer from its parents' labels. */
@@ -136,7 +128,6 @@ cuzk_status zk_porep_program(zk_program **program, uint64_t sector_bytes, cuzk_e
     walk w = {.s = {0}};
     cuzk_status status = CUZK_OK;
     ZK_GOTO(zk_porep_shape_get(&w.shape, sector_bytes, err));
-    ZK_GOTO(zk_opening_shape_get(&w.tree, sector_bytes, err));
     ZK_GOTO(zk_builder_create(&w.s.builder, "porep", err));
     partition(&w, NULL);
     if (w.s.status != CUZK_OK) ZK_GOTO(ZK_FAIL(err, w.s.status, "%s", w.s.err.message));
@@ -150,7 +141,6 @@ cuzk_status zk_porep_hints(uint8_t (*hints)[32], size_t n_hints, uint64_t sector
                            const zk_porep_partition *values, cuzk_err *err) {
     walk w = {.s = {.hints = hints, .max_hints = n_hints}};
     ZK_TRY(zk_porep_shape_get(&w.shape, sector_bytes, err));
-    ZK_TRY(zk_opening_shape_get(&w.tree, sector_bytes, err));
     partition(&w, values);
     if (w.s.status != CUZK_OK) return ZK_FAIL(err, w.s.status, "%s", w.s.err.message);
     if (w.s.n_hints != n_hints)

@@ -10,7 +10,7 @@
 #ifndef ZK_CIRCUIT_POREP_H
 #define ZK_CIRCUIT_POREP_H
 
-#include "base/status.h"
+#include "circuit/opening.h"
 
 struct zk_program;
 
@@ -20,18 +20,14 @@ struct zk_program;
 #define ZK_POREP_MAX_LAYERS 11
 #define ZK_POREP_MAX_PATH 64
 
-/* What the sector size decides. Tree C and tree R: base trees of arity 8, whose roots are joined by one node of arity
- * `sub_arity`, whose results are joined by one node of arity `top_arity` (0: no such node). Tree D is binary. */
+/* What the sector size decides. */
 typedef struct zk_porep_shape {
     uint64_t sector_bytes;
     uint64_t n_leaves;     /* sector_bytes / 32 */
     uint32_t n_layers;     /* 2 or 11 */
     uint32_t n_challenges; /* per partition: 2 or 18 */
-    uint32_t sub_arity, top_arity;
-    uint32_t n_base_nodes;   /* arity-8 nodes on a path of tree C or R */
-    uint32_t n_path_nodes;   /* all nodes on such a path */
-    uint32_t n_path_hashes;  /* siblings on such a path */
-    uint32_t n_comm_d_nodes; /* nodes (and siblings) on a path of tree D */
+    zk_opening_shape tree; /* of trees C and R */
+    uint32_t n_data_nodes; /* nodes (and siblings) on a path of tree D, which is binary */
 } zk_porep_shape;
 
 /* 2, 4, 16, 32 KiB, 8, 16, 512 MiB, 1, 32, 64 GiB. CUZK_UNSUPPORTED otherwise. */
@@ -46,13 +42,13 @@ typedef struct zk_porep_path {
 
 typedef struct zk_porep_column {
     const uint8_t (*labels)[32]; /* [n_layers] */
-    zk_porep_path path;          /* of the column's hash in tree C: n_path_nodes, n_path_hashes */
+    zk_porep_path path;          /* of the column's hash in tree C: tree.n_nodes, tree.n_siblings */
 } zk_porep_column;
 
 typedef struct zk_porep_challenge {
     uint64_t challenge;                        /* index of the challenged node */
     const uint8_t *data_leaf;                  /* [32] */
-    zk_porep_path data_path;                   /* in tree D: n_comm_d_nodes */
+    zk_porep_path data_path;                   /* in tree D: n_data_nodes */
     zk_porep_column parents[ZK_POREP_PARENTS]; /* 6 base parents, then 8 expander parents */
     zk_porep_path replica_path;                /* of the encoded node in tree R */
     zk_porep_path column_path;                 /* of the challenged node's column hash in tree C */

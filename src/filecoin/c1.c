@@ -9,25 +9,17 @@
 
 cuzk_status zk_c1_shape_get(zk_c1_shape *s, const zk_registered_seal *seal, cuzk_err *err) {
     memset(s, 0, sizeof *s);
-    if (!zk_sector_tree_arities(&s->sub_arity, &s->top_arity, seal->sector_bytes))
-        return ZK_FAIL(err, CUZK_UNSUPPORTED, "no tree shape is known for sectors of %llu bytes",
-                       (unsigned long long)seal->sector_bytes);
+    ZK_TRY(zk_opening_shape_get(&s->tree, seal->sector_bytes, err));
     s->sector_bytes = seal->sector_bytes;
     s->n_nodes = seal->sector_bytes / 32;
     s->n_challenges = seal->n_challenges;
     s->n_layers = seal->n_layers;
     s->n_data_nodes = 63 - (uint32_t)__builtin_clzll(s->n_nodes);
-    uint64_t base_leaves = s->n_nodes / (s->sub_arity ? s->sub_arity : 1) / (s->top_arity ? s->top_arity : 1);
-    s->n_base_nodes = (63 - (uint32_t)__builtin_clzll(base_leaves)) / 3;
-    s->n_path_nodes = s->n_base_nodes + (s->sub_arity != 0) + (s->top_arity != 0);
-    s->n_path_siblings = s->n_base_nodes * 7;
-    if (s->sub_arity) s->n_path_siblings += s->sub_arity - 1;
-    if (s->top_arity) s->n_path_siblings += s->top_arity - 1;
     uint32_t n_columns = 1 + ZK_ALL_PARENTS, n_labelings = s->n_layers + 1;
-    s->nodes_per_challenge = 2 + s->n_data_nodes + 2 + s->n_path_siblings +
-                             n_columns * (s->n_layers + 2 + s->n_path_siblings) + ZK_DRG_PARENTS +
+    s->nodes_per_challenge = 2 + s->n_data_nodes + 2 + s->tree.n_siblings +
+                             n_columns * (s->n_layers + 2 + s->tree.n_siblings) + ZK_DRG_PARENTS +
                              s->n_layers * ZK_ALL_PARENTS;
-    s->numbers_per_challenge = s->n_data_nodes + s->n_path_nodes + n_columns * (1 + s->n_path_nodes) + 2 * n_labelings;
+    s->numbers_per_challenge = s->n_data_nodes + s->tree.n_nodes + n_columns * (1 + s->tree.n_nodes) + 2 * n_labelings;
     return CUZK_OK;
 }
 
@@ -84,7 +76,7 @@ static void take_column(zk_c1_column *column, cursor *at, const zk_c1_shape *s) 
     column->node = at->numbers++;
     column->labels = at->nodes;
     at->nodes += s->n_layers;
-    take_path(&column->path, at, s->n_path_nodes, s->n_path_siblings);
+    take_path(&column->path, at, s->tree.n_nodes, s->tree.n_siblings);
 }
 
 static void take_labeling(zk_c1_labeling *labeling, cursor *at, uint32_t n_parents) {
@@ -103,7 +95,7 @@ void zk_c1_challenge_get(zk_c1_challenge *view, const zk_c1 *c1, uint32_t partit
                  p->numbers + (size_t)challenge * s->numbers_per_challenge,
                  p->places + (size_t)challenge * (s->n_layers + 1)};
     take_path(&view->data, &at, s->n_data_nodes, s->n_data_nodes);
-    take_path(&view->replica, &at, s->n_path_nodes, s->n_path_siblings);
+    take_path(&view->replica, &at, s->tree.n_nodes, s->tree.n_siblings);
     take_column(&view->column, &at, s);
     for (unsigned i = 0; i < ZK_ALL_PARENTS; i++) take_column(&view->parents[i], &at, s);
     for (unsigned i = 0; i < s->n_layers; i++) take_labeling(&view->labeling[i], &at, N_PARENT_LABELS(i));

@@ -12,6 +12,7 @@
 #ifndef ZK_FILECOIN_C1_H
 #define ZK_FILECOIN_C1_H
 
+#include "circuit/opening.h"
 #include "filecoin/graph.h"
 #include "filecoin/input.h"
 #include "filecoin/registered.h"
@@ -21,13 +22,11 @@
 
 typedef uint8_t zk_node[32]; /* a field element, little-endian, canonical, unless noted */
 
-/* What the sector size decides. A path in the trees over columns and replica goes through n_base_nodes nodes of arity
- * 8, then one of sub_arity and one of top_arity where these are not 0. */
+/* What the sector size decides. */
 typedef struct zk_c1_shape {
     uint64_t sector_bytes, n_nodes;
     uint32_t n_challenges, n_layers;
-    uint32_t sub_arity, top_arity;
-    uint32_t n_base_nodes, n_path_nodes, n_path_siblings;
+    zk_opening_shape tree; /* of the trees over columns and replica */
     uint32_t n_data_nodes; /* nodes, and siblings, of a path in the binary data tree */
     /* Storage of one challenge. */
     uint32_t nodes_per_challenge, numbers_per_challenge;

@@ -368,7 +368,7 @@ static cuzk_status data_proof(const zk_c1_path *path, reader *r) {
 
 static cuzk_status tree_proof(const zk_c1_path *path, reader *r) {
     const zk_c1_shape *s = &r->c1->shape;
-    const proof_shape shape = {s->n_base_nodes, 8, s->sub_arity, s->top_arity};
+    const proof_shape shape = {s->tree.n_base, 8, s->tree.sub_arity, s->tree.top_arity};
     return merkle_proof(path, &shape, r);
 }
 

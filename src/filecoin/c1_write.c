@@ -82,27 +82,27 @@ static void put_member_node(text_buffer *out, const char *name, const uint8_t no
 static void tree_arities(uint32_t arities[64], const zk_c1_shape *s, bool is_data) {
     for (uint32_t i = 0; i < 64; i++) arities[i] = is_data ? 2 : 8;
     if (is_data) return;
-    if (s->sub_arity) arities[s->n_base_nodes] = s->sub_arity;
-    if (s->top_arity) arities[s->n_base_nodes + 1] = s->top_arity;
+    if (s->tree.sub_arity) arities[s->tree.n_base] = s->tree.sub_arity;
+    if (s->tree.top_arity) arities[s->tree.n_base + 1] = s->tree.top_arity;
 }
 
 static void put_proof(text_buffer *out, const zk_c1_path *path, const zk_c1_shape *s, bool is_data) {
     uint32_t arities[64];
     tree_arities(arities, s, is_data);
     put(out, "{\"data\":");
-    if (is_data || !s->sub_arity) {
+    if (is_data || !s->tree.sub_arity) {
         put_member_node(out, "{\"Single\":{\"root\":", *path->root);
         put_member_node(out, ",\"leaf\":", *path->leaf);
         put(out, ",\"path\":");
-        put_levels(out, path->index, path->siblings, arities, 0, is_data ? s->n_data_nodes : s->n_base_nodes);
+        put_levels(out, path->index, path->siblings, arities, 0, is_data ? s->n_data_nodes : s->tree.n_base);
     } else {
-        put(out, s->top_arity ? "{\"Top\":{\"base_proof\":" : "{\"Sub\":{\"base_proof\":");
-        const zk_node *next = put_levels(out, path->index, path->siblings, arities, 0, s->n_base_nodes);
+        put(out, s->tree.top_arity ? "{\"Top\":{\"base_proof\":" : "{\"Sub\":{\"base_proof\":");
+        const zk_node *next = put_levels(out, path->index, path->siblings, arities, 0, s->tree.n_base);
         put(out, ",\"sub_proof\":");
-        next = put_levels(out, path->index, next, arities, s->n_base_nodes, 1);
-        if (s->top_arity) {
+        next = put_levels(out, path->index, next, arities, s->tree.n_base, 1);
+        if (s->tree.top_arity) {
             put(out, ",\"top_proof\":");
-            put_levels(out, path->index, next, arities, s->n_base_nodes + 1, 1);
+            put_levels(out, path->index, next, arities, s->tree.n_base + 1, 1);
         }
         put_member_node(out, ",\"root\":", *path->root);
         put_member_node(out, ",\"leaf\":", *path->leaf);

@@ -3,23 +3,21 @@
 #ifndef ZK_FILECOIN_MERKLE_H
 #define ZK_FILECOIN_MERKLE_H
 
-#include "base/status.h"
+#include "circuit/opening.h"
 
-/* Trees over replicas and columns: n_base nodes of arity 8, then one of arity sub and one of arity top (0: none). Every
- * level hashes with the Poseidon instance of its arity. */
-typedef struct zk_tree_shape {
-    uint32_t n_base, sub_arity, top_arity;
-} zk_tree_shape;
-
-uint32_t zk_tree_n_levels(const zk_tree_shape *shape);
-uint32_t zk_tree_arity(const zk_tree_shape *shape, uint32_t level);
+/* ---- trees over replicas and columns: every level hashes with the Poseidon instance of its arity ---- */
 
 /* The root that leaf and path lead to. Indices must be below the arities. CUZK_BAD_INPUT for a node that is not a field
  * element (not below r). */
-cuzk_status zk_tree_root(uint8_t root[32], const zk_tree_shape *shape, const uint8_t leaf[32], const uint32_t *index,
+cuzk_status zk_tree_root(uint8_t root[32], const zk_opening_shape *shape, const uint8_t leaf[32], const uint32_t *index,
                          const uint8_t (*siblings)[32], cuzk_err *err) ZK_MUST_USE;
 /* Position of the node that leaf number `leaf` passes through at a level, among its siblings. */
-uint32_t zk_tree_index(const zk_tree_shape *shape, uint64_t leaf, uint32_t level);
+uint32_t zk_tree_index(const zk_opening_shape *shape, uint64_t leaf, uint32_t level);
+/* comm_r = Poseidon(comm_c, comm_r_last). CUZK_BAD_INPUT: one of them is not a field element. */
+cuzk_status zk_comm_r(uint8_t comm_r[32], const uint8_t comm_c[32], const uint8_t comm_r_last[32],
+                      cuzk_err *err) ZK_MUST_USE;
+
+/* ---- trees over data ---- */
 
 /* Binary tree of truncated SHA-256, n_levels levels; any 32-byte values. */
 void zk_data_tree_root(uint8_t root[32], uint32_t n_levels, const uint8_t leaf[32], const uint32_t *index,

@@ -24,7 +24,6 @@ const char *zk_post_check_name(zk_post_check check) {
  * openings. */
 typedef struct context {
     const zk_post *post;
-    zk_tree_shape tree;
     uint32_t per_sector;  /* 1 + openings */
     pthread_mutex_t lock; /* guards failure, status and err; first is written under it and read anywhere */
     _Atomic(size_t) first;
@@ -68,8 +67,6 @@ static cuzk_status check_number(zk_post_failure *at, zk_post_check check, uint64
 
 static cuzk_status check_sector(zk_post_failure *at, const context *c, cuzk_err *err) {
     const zk_post_vanilla *v = &c->post->sectors[at->place];
-    const zk_tree_shape pair = {0, 2, 0};
-    const uint32_t index = 0;
     uint8_t comm_r[32];
     if (at->place > 0 && v->sector <= c->post->numbers[at->place - 1]) {
         char found[24], expected[48];
@@ -77,7 +74,7 @@ static cuzk_status check_sector(zk_post_failure *at, const context *c, cuzk_err 
         snprintf(expected, sizeof expected, "more than %" PRIu64, c->post->numbers[at->place - 1]);
         return fail(at, ZK_POST_sector_order, found, expected, err);
     }
-    ZK_TRY(zk_tree_root(comm_r, &pair, v->comm_c, &index, (const uint8_t(*)[32])v->comm_r_last, err));
+    ZK_TRY(zk_comm_r(comm_r, v->comm_c, v->comm_r_last, err));
     return check_node(at, ZK_POST_comm_r, v->comm_r, comm_r, err);
 }
 
@@ -91,11 +88,11 @@ static cuzk_status check_opening(zk_post_failure *at, const context *c, cuzk_err
     uint8_t root[32];
     for (uint32_t level = 0; level < post->tree.n_nodes; level++) {
         at->level = level;
-        ZK_TRY(check_number(at, ZK_POST_opening_index, opening.index[level], zk_tree_index(&c->tree, challenge, level),
-                            err));
+        ZK_TRY(check_number(at, ZK_POST_opening_index, opening.index[level],
+                            zk_tree_index(&post->tree, challenge, level), err));
     }
     at->level = ZK_POST_NOWHERE;
-    ZK_TRY(zk_tree_root(root, &c->tree, opening.leaf, opening.index, opening.siblings, err));
+    ZK_TRY(zk_tree_root(root, &post->tree, opening.leaf, opening.index, opening.siblings, err));
     ZK_TRY(check_node(at, ZK_POST_opening_path, root, opening.root, err));
     return check_node(at, ZK_POST_comm_r_last, opening.root, v->comm_r_last, err);
 }
@@ -126,7 +123,6 @@ static void verify_range(void *ctx, size_t begin, size_t end, unsigned thread) {
 
 cuzk_status zk_post_verify(zk_post_failure *failure, const zk_post *post, zk_pool *pool, cuzk_err *err) {
     context c = {.post = post,
-                 .tree = {post->tree.n_base, post->tree.sub_arity, post->tree.top_arity},
                  .per_sector = 1 + post->type->n_challenges,
                  .first = SIZE_MAX,
                  .lock = PTHREAD_MUTEX_INITIALIZER,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "circuit/opening.h"
 #include "hash/sha256.h"
 
 #define KIB(n) ((uint64_t)(n) << 10)
@@ -79,44 +80,32 @@ void zk_registered_seal_porep_id(uint8_t porep_id[32], const zk_registered_seal 
     for (unsigned i = 0; i < 4; i++) porep_id[i] = (uint8_t)(seal->number >> 8 * i);
 }
 
-bool zk_sector_tree_arities(uint32_t *sub, uint32_t *top, uint64_t sector_bytes) {
-    static const struct {
-        uint64_t sector_bytes;
-        uint8_t sub, top;
-    } shapes[] = {
-        {KIB(2), 0, 0},  {KIB(4), 2, 0},   {KIB(16), 8, 0}, {KIB(32), 8, 2}, {MIB(8), 0, 0},
-        {MIB(16), 2, 0}, {MIB(512), 0, 0}, {GIB(1), 2, 0},  {GIB(32), 8, 0}, {GIB(64), 8, 2},
-    };
-    *sub = 0, *top = 0;
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        if (shapes[i].sector_bytes != sector_bytes) continue;
-        *sub = shapes[i].sub, *top = shapes[i].top;
-        return true;
-    }
-    return false;
+/* Zeros for a size that has no circuit: callers have checked. */
+static zk_opening_shape tree_of(uint64_t sector_bytes) {
+    zk_opening_shape tree = {0};
+    return zk_opening_shape_get(&tree, sector_bytes, NULL) == CUZK_OK ? tree : (zk_opening_shape){0};
 }
 
 static void identifier(char out[ZK_IDENTIFIER_MAX], const char *prefix, uint64_t sector_bytes, const char *hasher,
                        const char *text) {
-    uint32_t sub, top;
+    zk_opening_shape tree = tree_of(sector_bytes);
     uint8_t digest[32];
-    zk_sector_tree_arities(&sub, &top, sector_bytes);
     zk_sha256(digest, text, strlen(text));
-    int n = snprintf(out, ZK_IDENTIFIER_MAX, "%s-merkletree-poseidon_hasher-8-%u-%u%s-", prefix, sub, top, hasher);
+    int n = snprintf(out, ZK_IDENTIFIER_MAX, "%s-merkletree-poseidon_hasher-8-%u-%u%s-", prefix, tree.sub_arity,
+                     tree.top_arity, hasher);
     for (unsigned i = 0; i < 32 && n > 0 && n < ZK_IDENTIFIER_MAX; i++)
         n += snprintf(out + n, (size_t)(ZK_IDENTIFIER_MAX - n), "%02x", digest[i]);
 }
 
 void zk_porep_identifier(char out[ZK_IDENTIFIER_MAX], uint64_t sector_bytes) {
     char text[512];
-    uint32_t sub, top;
+    zk_opening_shape tree = tree_of(sector_bytes);
     bool large = sector_bytes >= GIB(32);
-    zk_sector_tree_arities(&sub, &top, sector_bytes);
     snprintf(text, sizeof text,
              "layered_drgporep::PublicParams{ graph: stacked_graph::StackedGraph{expansion_degree: 8 base_graph: "
              "drgraph::BucketGraph{size: %llu; degree: 6; hasher: poseidon_hasher} }, challenges: LayerChallenges { "
              "layers: %u, max_count: %u }, tree: merkletree-poseidon_hasher-8-%u-%u }",
-             (unsigned long long)(sector_bytes / 32), large ? 11 : 2, large ? 18 : 2, sub, top);
+             (unsigned long long)(sector_bytes / 32), large ? 11 : 2, large ? 18 : 2, tree.sub_arity, tree.top_arity);
     identifier(out, "stacked-proof-of-replication", sector_bytes, "-sha256_hasher", text);
 }
 

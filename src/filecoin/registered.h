@@ -77,8 +77,4 @@ void zk_update_identifier(char out[ZK_IDENTIFIER_MAX], uint64_t sector_bytes);
 /* "v28-" identifier suffix, for instance suffix ".params"; the same size bound holds with 16 bytes more. */
 void zk_parameter_file_name(char out[ZK_IDENTIFIER_MAX + 16], const char *identifier, const char *suffix);
 
-/* Shape of the trees over replicas and columns: arity-8 base trees under one node of arity sub, under one of arity top
- * (0: no such node). 2, 4, 16, 32 KiB, 8, 16, 512 MiB, 1, 32, 64 GiB; false (and zeros) for any other size. */
-bool zk_sector_tree_arities(uint32_t *sub, uint32_t *top, uint64_t sector_bytes);
-
 #endif

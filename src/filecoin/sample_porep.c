@@ -11,7 +11,6 @@
 #include "filecoin/sample.h"
 #include "filecoin/tree.h"
 #include "hash/fr32.h"
-#include "hash/poseidon.h"
 #include "hash/sha256.h"
 
 void zk_sample_seed32(uint8_t out[32], const char *text) { zk_sha256_trunc254(out, text, strlen(text)); }
@@ -145,8 +144,7 @@ static void compute_columns(void *ctx, size_t begin, size_t end, unsigned thread
 }
 
 static cuzk_status commit(sector *s, cuzk_err *err) {
-    zk_tree_shape shape;
-    ZK_TRY(zk_tree_shape_of_sector(&shape, s->seal->sector_bytes, err));
+    const zk_opening_shape *shape = &s->c1->shape.tree;
     s->labels = zk_calloc((size_t)s->n_layers * s->n_known, sizeof *s->labels);
     s->columns = zk_calloc(s->n_known, sizeof *s->columns);
     s->replica = zk_calloc(s->n_known, sizeof *s->replica);
@@ -155,16 +153,9 @@ static cuzk_status commit(sector *s, cuzk_err *err) {
     compute_labels(s);
     zk_pool_for(s->pool, s->n_known, 64, compute_columns, s);
     if (s->failed) return ZK_FAIL(err, CUZK_INTERNAL, "sample: a label is not below the field modulus");
-    ZK_TRY(zk_tree_build(&s->tree_c, &shape, s->known, (const uint8_t(*)[32])s->columns, s->n_known, s->pool, err));
-    ZK_TRY(zk_tree_build(&s->tree_r, &shape, s->known, (const uint8_t(*)[32])s->replica, s->n_known, s->pool, err));
-    const zk_poseidon_params *params = zk_poseidon_get(2);
-    zk_fr in[2], out;
-    if (!params) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "sample: no memory for Poseidon's constants");
-    if (!zk_fr_from_bytes_le(&in[0], zk_tree_top(s->tree_c)) || !zk_fr_from_bytes_le(&in[1], zk_tree_top(s->tree_r)))
-        return ZK_FAIL(err, CUZK_INTERNAL, "sample: a root is not below the field modulus");
-    zk_poseidon_hash(&out, params, in);
-    zk_fr_to_bytes_le(s->c1->comm_r, &out);
-    return CUZK_OK;
+    ZK_TRY(zk_tree_build(&s->tree_c, shape, s->known, (const uint8_t(*)[32])s->columns, s->n_known, s->pool, err));
+    ZK_TRY(zk_tree_build(&s->tree_r, shape, s->known, (const uint8_t(*)[32])s->replica, s->n_known, s->pool, err));
+    return zk_comm_r(s->c1->comm_r, zk_tree_top(s->tree_c), zk_tree_top(s->tree_r), err);
 }
 
 /* ---- what is opened ---- */

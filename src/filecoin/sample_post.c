@@ -9,7 +9,6 @@
 #include "filecoin/post.h"
 #include "filecoin/sample.h"
 #include "filecoin/tree.h"
-#include "hash/poseidon.h"
 
 /* One sector: its commitments, and the tree over its replica. */
 typedef struct post_sector {
@@ -19,7 +18,7 @@ typedef struct post_sector {
 } post_sector;
 
 /* Sparse: challenged leaves have values of their own, all others are zero; comm_c is arbitrary. */
-static cuzk_status make_sparse(post_sector *s, const char *text, const zk_tree_shape *shape, uint64_t *challenges,
+static cuzk_status make_sparse(post_sector *s, const char *text, const zk_opening_shape *shape, uint64_t *challenges,
                                uint32_t n, cuzk_err *err) {
     char label[256];
     snprintf(label, sizeof label, "%s post comm_c %" PRIu64, text, s->number);
@@ -60,16 +59,6 @@ static cuzk_status make_sealed(post_sector *s, const char *text, uint64_t sector
     return ZK_FAIL(err, CUZK_UNSUPPORTED, "sample: sector size %" PRIu64 " is not registered", sector_bytes);
 }
 
-static cuzk_status commit(post_sector *s, cuzk_err *err) {
-    const zk_poseidon_params *params = zk_poseidon_get(2);
-    zk_fr in[2], out;
-    if (!params || !zk_fr_from_bytes_le(&in[0], s->comm_c) || !zk_fr_from_bytes_le(&in[1], zk_tree_top(s->tree)))
-        return ZK_FAIL(err, CUZK_INTERNAL, "sample: sector %" PRIu64 " has no comm_r", s->number);
-    zk_poseidon_hash(&out, params, in);
-    zk_fr_to_bytes_le(s->comm_r, &out);
-    return CUZK_OK;
-}
-
 /* ---- the vanilla bytes, see post.h ---- */
 
 static uint8_t *put_u64(uint8_t *at, uint64_t v) {
@@ -82,12 +71,12 @@ static uint8_t *put_node(uint8_t *at, const uint8_t node[32]) {
     return at + 32;
 }
 
-static uint8_t *put_path(uint8_t *at, const zk_tree_shape *shape, const uint32_t *index, const uint8_t (*siblings)[32],
-                         uint32_t first, uint32_t n) {
+static uint8_t *put_path(uint8_t *at, const zk_opening_shape *shape, const uint32_t *index,
+                         const uint8_t (*siblings)[32], uint32_t first, uint32_t n) {
     at = put_u64(at, n);
-    for (uint32_t level = 0; level < first; level++) siblings += zk_tree_arity(shape, level) - 1;
+    for (uint32_t level = 0; level < first; level++) siblings += zk_opening_arity(shape, level) - 1;
     for (uint32_t level = first; level < first + n; level++) {
-        uint32_t n_siblings = zk_tree_arity(shape, level) - 1;
+        uint32_t n_siblings = zk_opening_arity(shape, level) - 1;
         at = put_u64(at, n_siblings);
         for (uint32_t k = 0; k < n_siblings; k++) at = put_node(at, *siblings++);
         at = put_u64(at, index[level]);
@@ -96,7 +85,7 @@ static uint8_t *put_path(uint8_t *at, const zk_tree_shape *shape, const uint32_t
 }
 
 static uint8_t *put_opening(uint8_t *at, const zk_tree *tree, uint64_t leaf) {
-    const zk_tree_shape *shape = &tree->shape;
+    const zk_opening_shape *shape = &tree->shape;
     uint32_t index[ZK_TREE_MAX_LEVELS];
     uint8_t siblings[ZK_TREE_MAX_LEVELS * 7][32];
     const uint8_t(*s)[32] = (const uint8_t(*)[32])siblings;
@@ -138,7 +127,7 @@ typedef struct sectors_ctx {
     const zk_registered_post *type;
     const zk_sample_post_options *options;
     zk_request *request;
-    zk_tree_shape shape;
+    zk_opening_shape shape;
     bool sealed;
     zk_pool *pool;
     cuzk_status status; /* first failure of any thread */
@@ -158,7 +147,7 @@ static cuzk_status make_sector(sectors_ctx *c, size_t i, zk_pool *pool, cuzk_err
         ZK_GOTO(make_sealed(&s, c->options->text, c->type->sector_bytes, c->options->miner, pool, err));
     else
         ZK_GOTO(make_sparse(&s, c->options->text, &c->shape, challenges, n, err));
-    ZK_GOTO(commit(&s, err));
+    ZK_GOTO(zk_comm_r(s.comm_r, s.comm_c, zk_tree_top(s.tree), err));
     ZK_GOTO(put_sector(&c->request->vanilla_proofs[i], &s, challenges, n, err));
 out:
     zk_tree_destroy(s.tree);
@@ -203,7 +192,7 @@ cuzk_status zk_sample_post(zk_request **out, const zk_registered_post *type, con
     r->request_id = zk_strdup(text);
     if (!r->request_id) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "sample: no memory"));
     ctx.request = r;
-    ZK_GOTO(zk_tree_shape_of_sector(&ctx.shape, type->sector_bytes, err));
+    ZK_GOTO(zk_opening_shape_get(&ctx.shape, type->sector_bytes, err));
     if (ctx.sealed) {
         for (size_t i = 0; i < n; i++) ZK_GOTO(make_sector(&ctx, i, pool, err));
     } else {

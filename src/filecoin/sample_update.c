@@ -174,16 +174,6 @@ static cuzk_status encode_leaves(update_sector *s, cuzk_err *err) {
     return CUZK_OK;
 }
 
-static cuzk_status comm_r_of(uint8_t comm_r[32], const update_sector *s, zk_update_tree which, cuzk_err *err) {
-    const zk_poseidon_params *params = zk_poseidon_get(2);
-    zk_fr in[2], out;
-    if (!params || !zk_fr_from_bytes_le(&in[0], s->comm_c) || !zk_fr_from_bytes_le(&in[1], top(&s->tree[which])))
-        return ZK_FAIL(err, CUZK_INTERNAL, "sample: no comm_r");
-    zk_poseidon_hash(&out, params, in);
-    zk_fr_to_bytes_le(comm_r, &out);
-    return CUZK_OK;
-}
-
 static cuzk_status make_sector(update_sector *s, uint64_t sector_bytes, uint32_t h, cuzk_err *err) {
     uint8_t comm_r_old[32], comm_r_new[32];
     char label[320];
@@ -199,11 +189,11 @@ static cuzk_status make_sector(update_sector *s, uint64_t sector_bytes, uint32_t
     fill_leaves(&s->tree[ZK_UPDATE_OLD], s, "old");
     ZK_TRY(tree_finish(&s->tree[ZK_UPDATE_DATA], s->pool, err));
     ZK_TRY(tree_finish(&s->tree[ZK_UPDATE_OLD], s->pool, err));
-    ZK_TRY(comm_r_of(comm_r_old, s, ZK_UPDATE_OLD, err));
+    ZK_TRY(zk_comm_r(comm_r_old, s->comm_c, top(&s->tree[ZK_UPDATE_OLD]), err));
     ZK_TRY(zk_update_phi(&s->phi, top(&s->tree[ZK_UPDATE_DATA]), comm_r_old, err));
     ZK_TRY(encode_leaves(s, err));
     ZK_TRY(tree_finish(&s->tree[ZK_UPDATE_NEW], s->pool, err));
-    ZK_TRY(comm_r_of(comm_r_new, s, ZK_UPDATE_NEW, err));
+    ZK_TRY(zk_comm_r(comm_r_new, s->comm_c, top(&s->tree[ZK_UPDATE_NEW]), err));
     return zk_update_statement_init(&s->statement, sector_bytes, comm_r_old, top(&s->tree[ZK_UPDATE_DATA]), comm_r_new,
                                     err);
 }

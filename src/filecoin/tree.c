@@ -11,7 +11,7 @@
 #include "hash/poseidon.h"
 
 static uint32_t arity_of(const zk_tree *tree, uint32_t level) {
-    return tree->is_data ? 2 : zk_tree_arity(&tree->shape, level);
+    return tree->is_data ? 2 : zk_opening_arity(&tree->shape, level);
 }
 
 /* A node from its children. */
@@ -123,12 +123,12 @@ out:
     return status;
 }
 
-cuzk_status zk_tree_build(zk_tree **tree, const zk_tree_shape *shape, const uint64_t *index,
+cuzk_status zk_tree_build(zk_tree **tree, const zk_opening_shape *shape, const uint64_t *index,
                           const uint8_t (*leaves)[32], size_t n, zk_pool *pool, cuzk_err *err) {
     zk_tree *made = zk_calloc(1, sizeof *made);
     if (!made) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "tree: no memory");
     made->shape = *shape;
-    made->n_levels = zk_tree_n_levels(shape);
+    made->n_levels = shape->n_nodes;
     return build(tree, made, index, leaves, n, pool, err);
 }
 
@@ -162,14 +162,4 @@ void zk_tree_open(uint32_t *index, uint8_t (*siblings)[32], const zk_tree *tree,
             if (k != index[level]) memcpy(*siblings++, zk_tree_node(tree, level, base + k), 32);
         node /= arity;
     }
-}
-
-cuzk_status zk_tree_shape_of_sector(zk_tree_shape *shape, uint64_t sector_bytes, cuzk_err *err) {
-    if (!zk_sector_tree_arities(&shape->sub_arity, &shape->top_arity, sector_bytes))
-        return ZK_FAIL(err, CUZK_UNSUPPORTED, "sector size %" PRIu64 ": no such size", sector_bytes);
-    uint64_t base = sector_bytes / 32;
-    if (shape->sub_arity) base /= shape->sub_arity;
-    if (shape->top_arity) base /= shape->top_arity;
-    shape->n_base = zk_log2_ceil(base) / 3;
-    return CUZK_OK;
 }

@@ -19,14 +19,14 @@ typedef struct zk_tree_row {
 } zk_tree_row;
 
 typedef struct zk_tree {
-    bool is_data;        /* binary, truncated SHA-256; else Poseidon by shape */
-    zk_tree_shape shape; /* Poseidon trees */
+    bool is_data;           /* binary, truncated SHA-256; else Poseidon by shape */
+    zk_opening_shape shape; /* Poseidon trees */
     uint32_t n_levels;
     zk_tree_row row[ZK_TREE_MAX_LEVELS + 1]; /* 0: leaves, n_levels: the root */
 } zk_tree;
 
 /* index: [n] strictly ascending leaf numbers (NULL: 0 .. n-1), leaves: [n] field elements LE. Both are copied. */
-cuzk_status zk_tree_build(zk_tree **tree, const zk_tree_shape *shape, const uint64_t *index,
+cuzk_status zk_tree_build(zk_tree **tree, const zk_opening_shape *shape, const uint64_t *index,
                           const uint8_t (*leaves)[32], size_t n, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 /* Binary tree of 2^n_levels leaves, as over the data of a sector. */
 cuzk_status zk_data_tree_build(zk_tree **tree, uint32_t n_levels, const uint64_t *index, const uint8_t (*leaves)[32],
@@ -38,8 +38,5 @@ const uint8_t *zk_tree_top(const zk_tree *tree); /* the root, 32 bytes */
 const uint8_t *zk_tree_node(const zk_tree *tree, uint32_t row, uint64_t index);
 /* The opening of a leaf, from the leaf up: position in each node, and the other children in order. */
 void zk_tree_open(uint32_t *index, uint8_t (*siblings)[32], const zk_tree *tree, uint64_t leaf);
-
-/* The shape of the trees over replica and columns of a sector size; UNSUPPORTED if there is none. */
-cuzk_status zk_tree_shape_of_sector(zk_tree_shape *shape, uint64_t sector_bytes, cuzk_err *err) ZK_MUST_USE;
 
 #endif

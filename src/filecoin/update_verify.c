@@ -80,7 +80,6 @@ typedef struct context {
     const zk_update_proof *proofs;
     uint32_t first_partition;
     partition *partitions;
-    zk_tree_shape tree;
     zk_fr phi;
     pthread_mutex_t lock;  /* guards failure, status and err; first is written under it and read anywhere */
     _Atomic(size_t) first; /* lowest challenge that failed so far, counted over all partitions */
@@ -92,24 +91,21 @@ typedef struct context {
 /* comm_r is the hash of comm_c and comm_r_last. */
 static cuzk_status check_comm_r(place *p, zk_update_check check, const uint8_t comm_r[32], const uint8_t comm_c[32],
                                 const uint8_t comm_r_last[32]) {
-    const zk_tree_shape pair = {0, 2, 0};
-    const uint32_t index = 0;
-    uint8_t expected[1][32];
-    memcpy(expected[0], comm_r_last, 32);
-    ZK_TRY(zk_tree_root(expected[0], &pair, comm_c, &index, (const uint8_t(*)[32])expected, p->err));
-    return check_node(p, check, comm_r, expected[0]);
+    uint8_t expected[32];
+    ZK_TRY(zk_comm_r(expected, comm_c, comm_r_last, p->err));
+    return check_node(p, check, comm_r, expected);
 }
 
 /* Index, path and root of an opening in a replica's tree; `check` is the first of the three in a row. */
 static cuzk_status check_replica(place *p, const context *c, const zk_update_path *path, zk_update_check check,
                                  const uint8_t comm_r_last[32]) {
     uint8_t root[32];
-    for (uint32_t level = 0; level < zk_tree_n_levels(&c->tree); level++) {
+    for (uint32_t level = 0; level < c->shape->tree.n_nodes; level++) {
         p->at.level = level;
-        ZK_TRY(check_number(p, check, path->index[level], zk_tree_index(&c->tree, p->node, level)));
+        ZK_TRY(check_number(p, check, path->index[level], zk_tree_index(&c->shape->tree, p->node, level)));
     }
     p->at.level = ZK_UPDATE_NOWHERE;
-    ZK_TRY(zk_tree_root(root, &c->tree, path->leaf, path->index, (const uint8_t(*)[32])path->siblings, p->err));
+    ZK_TRY(zk_tree_root(root, &c->shape->tree, path->leaf, path->index, (const uint8_t(*)[32])path->siblings, p->err));
     ZK_TRY(check_node(p, check + 1, root, path->root));
     return check_node(p, check + 2, path->root, comm_r_last);
 }
@@ -235,7 +231,6 @@ cuzk_status zk_update_verify(zk_update_failure *failure, const zk_update_stateme
                  .shape = shape,
                  .proofs = proofs,
                  .first_partition = first,
-                 .tree = {shape->tree.n_base, shape->tree.sub_arity, shape->tree.top_arity},
                  .lock = PTHREAD_MUTEX_INITIALIZER,
                  .first = SIZE_MAX};
     place p = place_of(ZK_UPDATE_NOWHERE, &c.err);

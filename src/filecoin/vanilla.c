@@ -86,7 +86,6 @@ static cuzk_status check_node(place *p, zk_vanilla_check check, const uint8_t fo
 typedef struct context {
     const zk_c1 *c1;
     zk_graph graph;
-    zk_tree_shape tree;
     zk_challenge_set challenges;
     /* The failure of the lowest challenge so far (counted over all partitions). */
     pthread_mutex_t lock; /* guards failure, status and err; first is written under it and read anywhere */
@@ -99,12 +98,13 @@ typedef struct context {
 static cuzk_status check_tree_path(place *p, const context *c, const zk_c1_path *path, zk_vanilla_check index_check,
                                    zk_vanilla_check path_check) {
     uint8_t root[32];
-    for (uint32_t level = 0; level < zk_tree_n_levels(&c->tree); level++) {
+    for (uint32_t level = 0; level < c->c1->shape.tree.n_nodes; level++) {
         p->at.level = level;
-        ZK_TRY(check_number(p, index_check, path->index[level], zk_tree_index(&c->tree, p->node, level)));
+        ZK_TRY(check_number(p, index_check, path->index[level], zk_tree_index(&c->c1->shape.tree, p->node, level)));
     }
     p->at.level = ZK_VANILLA_NOWHERE;
-    ZK_TRY(zk_tree_root(root, &c->tree, *path->leaf, path->index, (const uint8_t(*)[32])path->siblings, p->err));
+    ZK_TRY(
+        zk_tree_root(root, &c->c1->shape.tree, *path->leaf, path->index, (const uint8_t(*)[32])path->siblings, p->err));
     return check_node(p, path_check, root, *path->root);
 }
 
@@ -182,9 +182,7 @@ static cuzk_status check_challenge(place *p, const context *c, uint32_t partitio
     p->at.partition = partition;
     if (i == 0) { /* one statement a partition; reported with its first challenge */
         uint8_t comm_r[32];
-        const zk_tree_shape pair = {0, 2, 0};
-        const uint32_t index = 0;
-        ZK_TRY(zk_tree_root(comm_r, &pair, comm_c, &index, (const uint8_t(*)[32])comm_r_last, p->err));
+        ZK_TRY(zk_comm_r(comm_r, comm_c, comm_r_last, p->err));
         ZK_TRY(check_node(p, ZK_VANILLA_comm_r, c->c1->comm_r, comm_r));
     }
     p->at.challenge = i;
@@ -251,7 +249,6 @@ cuzk_status zk_c1_verify(zk_vanilla_failure *failure, const zk_c1 *c1, zk_pool *
         zk_graph_init(&c.graph, c1->shape.n_nodes, porep_id, c1->seal->api_version);
         zk_challenge_set_init(&c.challenges, c1->seal->feature, c1->shape.n_nodes, c1->replica_id, c1->comm_r,
                               c1->seed);
-        c.tree = (zk_tree_shape){c1->shape.n_base_nodes, c1->shape.sub_arity, c1->shape.top_arity};
         zk_pool_for(pool, (size_t)c1->n_partitions * c1->shape.n_challenges, 1, verify_range, &c);
     }
     if (failure) *failure = c.failure;

@@ -21,8 +21,8 @@ static void test_other_sizes(void) {
         zk_porep_shape shape;
         cuzk_err err = {0};
         ZK_CHECK_OK(zk_porep_shape_get(&shape, sizes[i].bytes, &err), err);
-        ZK_CHECK(shape.n_base_nodes == sizes[i].base && shape.n_path_nodes == sizes[i].nodes &&
-                 shape.n_path_hashes == sizes[i].hashes && shape.n_comm_d_nodes == sizes[i].comm_d);
+        ZK_CHECK(shape.tree.n_base == sizes[i].base && shape.tree.n_nodes == sizes[i].nodes &&
+                 shape.tree.n_siblings == sizes[i].hashes && shape.n_data_nodes == sizes[i].comm_d);
     }
     zk_program *p = NULL;
     cuzk_err err = {0};

@@ -102,8 +102,8 @@ static void put_path(writer *w, zk_node *siblings, const uint32_t *index, uint32
 
 static void put_proof(writer *w, const zk_c1_path *p, bool binary) {
     const zk_c1_shape *s = &w->c1->shape;
-    uint32_t sub = binary ? 0 : s->sub_arity, top = binary ? 0 : s->top_arity,
-             n = binary ? s->n_data_nodes : s->n_base_nodes;
+    uint32_t sub = binary ? 0 : s->tree.sub_arity, top = binary ? 0 : s->tree.top_arity,
+             n = binary ? s->n_data_nodes : s->tree.n_base;
     uint32_t arity = binary ? 2 : 8;
     zk_node *sub_siblings = p->siblings + n * (arity - 1), *top_siblings = sub_siblings + sub - 1;
     fprintf(w->out, "{\"data\":{\"%s\":", top ? "Top" : sub ? "Sub" : "Single");
@@ -336,7 +336,7 @@ static void test_64gib_shape(void) {
     ZK_CHECK(c1 != NULL);
     c1->seal = zk_registered_seal_by_number(9);
     ZK_CHECK_OK(zk_c1_shape_get(&c1->shape, c1->seal, &err), err);
-    ZK_CHECK(c1->shape.n_base_nodes == 9 && c1->shape.n_path_nodes == 11 && c1->shape.n_path_siblings == 71);
+    ZK_CHECK(c1->shape.tree.n_base == 9 && c1->shape.tree.n_nodes == 11 && c1->shape.tree.n_siblings == 71);
     ZK_CHECK(c1->shape.n_data_nodes == 31);
     const zk_c1_shape *s = &c1->shape;
     c1->n_partitions = c1->seal->n_partitions;

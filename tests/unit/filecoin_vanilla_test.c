@@ -89,9 +89,9 @@ static void flip(uint8_t node[32]) { node[7] ^= 0x10; }
 
 /* Recomputes a proof's root so that the path is consistent again. */
 static void refresh_tree(const zk_c1 *c1, zk_c1_path *p) {
-    const zk_tree_shape shape = {c1->shape.n_base_nodes, c1->shape.sub_arity, c1->shape.top_arity};
     cuzk_err err = {0};
-    ZK_CHECK_OK(zk_tree_root(*p->root, &shape, *p->leaf, p->index, (const uint8_t(*)[32])p->siblings, &err), err);
+    ZK_CHECK_OK(zk_tree_root(*p->root, &c1->shape.tree, *p->leaf, p->index, (const uint8_t(*)[32])p->siblings, &err),
+                err);
 }
 
 static void refresh_data(const zk_c1 *c1, zk_c1_path *p) {
@@ -145,7 +145,7 @@ static void alter_column_index(zk_c1 *c, zk_c1_challenge *v, unsigned k) {
     (void)c, column_of(v, k)->path.index[1] ^= 4;
 }
 static void alter_column_sibling(zk_c1 *c, zk_c1_challenge *v, unsigned k) {
-    flip(column_of(v, k)->path.siblings[c->shape.n_path_siblings - 1 - k]);
+    flip(column_of(v, k)->path.siblings[c->shape.tree.n_siblings - 1 - k]);
 }
 static void alter_column_consistently(zk_c1 *c, zk_c1_challenge *v, unsigned k) {
     zk_c1_path *path = &column_of(v, k)->path;
