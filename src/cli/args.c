@@ -50,19 +50,22 @@ const char *cli_format_size(char *text, uint64_t bytes) {
     return text;
 }
 
+/* One-letter options are shown as -o, longer ones as --out. */
+static const char *dashes(const cli_option *option) { return option->name[1] ? "--" : "-"; }
+
 static void print_help(const cli_command *command, const cli_option *options, size_t n_options,
                        const cli_positional *positionals, size_t n_positionals) {
     printf("usage: cuzk %s", command->name);
     for (size_t i = 0; i < n_positionals; i++) printf(positionals[i].optional ? " [%s]" : " %s", positionals[i].name);
     for (size_t i = 0; i < n_options; i++)
-        if (options[i].required) printf(" --%s %s", options[i].name, options[i].metavar);
+        if (options[i].required) printf(" %s%s %s", dashes(&options[i]), options[i].name, options[i].metavar);
     printf(" [options]\n\n%s\n", command->summary);
     if (n_positionals) printf("\n");
     for (size_t i = 0; i < n_positionals; i++) printf("  %-26s %s\n", positionals[i].name, positionals[i].help);
     printf("\noptions:\n");
     for (size_t i = 0; i < n_options; i++) {
         char left[64];
-        snprintf(left, sizeof left, "--%s%s%s", options[i].name, options[i].metavar ? " " : "",
+        snprintf(left, sizeof left, "%s%s%s%s", dashes(&options[i]), options[i].name, options[i].metavar ? " " : "",
                  options[i].metavar ? options[i].metavar : "");
         printf("  %-26s %s%s\n", left, options[i].help, options[i].required ? " (required)" : "");
     }
@@ -81,16 +84,17 @@ static cuzk_status set_value(cli_option *option, const char *text, cuzk_err *err
     case CLI_U64: {
         const char *end = NULL;
         if (!parse_digits(option->value, text, &end) || *end)
-            return ZK_FAIL(err, CUZK_USAGE, "--%s: found \"%s\", expected a whole number", option->name, text);
+            return ZK_FAIL(err, CUZK_USAGE, "%s%s: found \"%s\", expected a whole number", dashes(option), option->name,
+                           text);
         return CUZK_OK;
     }
     case CLI_SIZE:
         if (!cli_parse_size(option->value, text))
-            return ZK_FAIL(err, CUZK_USAGE, "--%s: found \"%s\", expected a size such as 2KiB, 32GiB or bytes",
-                           option->name, text);
+            return ZK_FAIL(err, CUZK_USAGE, "%s%s: found \"%s\", expected a size such as 2KiB, 32GiB or bytes",
+                           dashes(option), option->name, text);
         return CUZK_OK;
     }
-    return ZK_FAIL(err, CUZK_INTERNAL, "--%s: unknown option type", option->name);
+    return ZK_FAIL(err, CUZK_INTERNAL, "%s%s: unknown option type", dashes(option), option->name);
 }
 
 static cli_option *find_option(cli_option *options, size_t n_options, const char *name, size_t length) {
@@ -121,19 +125,21 @@ cuzk_status cli_parse(const cli_command *command, int argc, char **argv, cli_opt
             *help = true;
             return CUZK_OK;
         }
-        bool short_form = arg[1] != '-'; /* -o FILE is the one-letter spelling of an option named "o" */
+        bool short_form = arg[1] != '-'; /* one letter; -o is --o */
         const char *name = arg + (short_form ? 1 : 2);
         const char *equals = short_form ? NULL : strchr(name, '=');
         cli_option *option = find_option(options, n_options, name, equals ? (size_t)(equals - name) : strlen(name));
-        if (!option) return ZK_FAIL(err, CUZK_USAGE, "unknown option \"%s\" (see --help)", arg);
-        if (option->given) return ZK_FAIL(err, CUZK_USAGE, "--%s is given twice", option->name);
+        if (!option || (short_form && option->name[1]))
+            return ZK_FAIL(err, CUZK_USAGE, "unknown option \"%s\" (see --help)", arg);
+        if (option->given) return ZK_FAIL(err, CUZK_USAGE, "%s%s is given twice", dashes(option), option->name);
         option->given = true;
         const char *value = equals ? equals + 1 : NULL;
         if (option->type == CLI_FLAG && value)
-            return ZK_FAIL(err, CUZK_USAGE, "--%s takes no value, found \"%s\"", option->name, value);
+            return ZK_FAIL(err, CUZK_USAGE, "%s%s takes no value, found \"%s\"", dashes(option), option->name, value);
         if (option->type != CLI_FLAG && !value) {
             if (i + 1 == argc)
-                return ZK_FAIL(err, CUZK_USAGE, "--%s needs a value (%s)", option->name, option->metavar);
+                return ZK_FAIL(err, CUZK_USAGE, "%s%s needs a value (%s)", dashes(option), option->name,
+                               option->metavar);
             value = argv[++i];
         }
         ZK_TRY(set_value(option, value, err));
@@ -143,7 +149,8 @@ cuzk_status cli_parse(const cli_command *command, int argc, char **argv, cli_opt
             return ZK_FAIL(err, CUZK_USAGE, "missing argument %s (see --help)", positionals[i].name);
     for (size_t i = 0; i < n_options; i++)
         if (options[i].required && !options[i].given)
-            return ZK_FAIL(err, CUZK_USAGE, "missing option --%s %s (see --help)", options[i].name, options[i].metavar);
+            return ZK_FAIL(err, CUZK_USAGE, "missing option %s%s %s (see --help)", dashes(&options[i]), options[i].name,
+                           options[i].metavar);
     return CUZK_OK;
 }
 

@@ -118,8 +118,8 @@ static void print_text(const zk_job *job, bool holds, const zk_job_failure *fail
     if (holds)
         printf("holds             yes: everything that the circuit demands was checked\n");
     else
-        printf("holds             NO: check %s fails at %s\n                  %s\n", failure->check,
-               failure->at[0] ? failure->at : "the whole", found->message);
+        printf("holds             NO: check %s fails%s%s\n                  %s\n", failure->check,
+               failure->at[0] ? " at " : "", failure->at, found->message);
 }
 
 static cuzk_status inspect(const input_args *args, const zk_job *job, zk_pool *pool, cuzk_err *err) {

@@ -14,8 +14,13 @@ cuzk_status cli_input_read(zk_job **job, const cli_input *input, const cli_optio
         if (status != CUZK_OK) zk_err_prefix(err, "%s", input->request_path);
         ZK_TRY(status);
     }
-    cuzk_status status = zk_job_expect(*job, cli_given(options, n_options, "miner") ? &input->miner : NULL,
-                                       cli_given(options, n_options, "sector") ? &input->sector : NULL, err);
+    bool miner = cli_given(options, n_options, "miner"), sector = cli_given(options, n_options, "sector");
+    cuzk_status status = zk_job_expect(*job, miner ? &input->miner : NULL, sector ? &input->sector : NULL, err);
+    /* A bare C1 holds neither number, only the replica id, which both of them make. */
+    if (status == CUZK_OK && (*job)->kind == ZK_KIND_POREP && (miner || sector) &&
+        (*job)->has_miner != (*job)->has_sector)
+        status = ZK_FAIL(err, CUZK_USAGE, "--%s alone cannot be checked: %s does not say the %s number; give both",
+                         miner ? "miner" : "sector", input->c1_path, miner ? "sector" : "miner");
     if (status != CUZK_OK) {
         zk_job_destroy(*job);
         *job = NULL;

@@ -249,6 +249,11 @@ static void test_bad_c1(void) {
     E2E_RUN(&r, 3, "prove", "--c1", bad, "--params", keys(), "-o", e2e_path("refused.proof"), "--miner", "1194",
             "--sector", "117");
     e2e_free(&r);
+    /* a bare C1 names neither, and one alone leaves the replica id unchecked */
+    E2E_RUN(&r, 2, "inspect", "--c1", bad, "--miner", "1193");
+    e2e_free(&r);
+    E2E_RUN(&r, 0, "inspect", "--c1", bad, "--miner", "1193", "--sector", "117");
+    e2e_free(&r);
     E2E_RUN(&r, 3, "prove", "--c1", e2e_vector("porep/seal-StackedDrg2KiBV1.wrapped.json"), "--params", keys(), "-o",
             e2e_path("refused.proof"), "--sector", "118");
     e2e_free(&r);
