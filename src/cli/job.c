@@ -15,11 +15,12 @@ cuzk_status cli_input_read(zk_job **job, const cli_input *input, const cli_optio
         ZK_TRY(status);
     }
     bool miner = cli_given(options, n_options, "miner"), sector = cli_given(options, n_options, "sector");
+    bool had_miner = (*job)->has_miner, had_sector = (*job)->has_sector;
     cuzk_status status = zk_job_expect(*job, miner ? &input->miner : NULL, sector ? &input->sector : NULL, err);
-    /* A bare C1 holds neither number, only the replica id, which both of them make. */
-    if (status == CUZK_OK && (*job)->kind == ZK_KIND_POREP && (miner || sector) &&
-        (*job)->has_miner != (*job)->has_sector)
-        status = ZK_FAIL(err, CUZK_USAGE, "--%s alone cannot be checked: %s does not say the %s number; give both",
+    /* A C1 may name neither number: then only the replica id tells, which both of them make. */
+    if (status == CUZK_OK && (*job)->kind == ZK_KIND_POREP && (*job)->has_miner != (*job)->has_sector &&
+        ((miner && !had_miner) || (sector && !had_sector)))
+        status = ZK_FAIL(err, CUZK_USAGE, "--%s alone cannot be checked: %s names no %s number; give both",
                          miner ? "miner" : "sector", input->c1_path, miner ? "sector" : "miner");
     if (status != CUZK_OK) {
         zk_job_destroy(*job);

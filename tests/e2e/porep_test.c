@@ -257,6 +257,8 @@ static void test_bad_c1(void) {
     E2E_RUN(&r, 3, "prove", "--c1", e2e_vector("porep/seal-StackedDrg2KiBV1.wrapped.json"), "--params", keys(), "-o",
             e2e_path("refused.proof"), "--sector", "118");
     e2e_free(&r);
+    E2E_RUN(&r, 0, "inspect", "--c1", e2e_vector("porep/seal-StackedDrg2KiBV1.wrapped.json"), "--sector", "117");
+    e2e_free(&r);
     expect_prove_fails(3, e2e_path("no-such-file"), "no-such-file");
     /* no keys for this size in the folder */
     expect_prove_fails(3, c1_of("StackedDrg8MiBV1_1"), ".params");
