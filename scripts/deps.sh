@@ -14,6 +14,9 @@ have cmake || need="$need cmake"
 have ninja || need="$need ninja-build"
 # Without it compressed input is refused and the tests that read it fail.
 links zstd.h -lzstd || optional="$optional libzstd-dev"
+# Without them there is no daemon.
+have pkg-config || optional="$optional pkg-config"
+links sqlite3.h -lsqlite3 || optional="$optional libsqlite3-dev"
 [ -n "$need$optional" ] || exit 0
 
 root=""

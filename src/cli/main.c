@@ -12,6 +12,9 @@ static const cli_command *const commands[] = {
     &cli_circuit_digest, &cli_witness_digest, &cli_setup_r1cs,       &cli_prove_r1cs,
     &cli_verify_r1cs,    &cli_bench_msm,      &cli_bench_ntt,        &cli_bench_masked_sum,
     &cli_bench_prove,    &cli_bench_setup,    &cli_bench_synthesize, &cli_bench_verify,
+#ifdef CUZK_HAVE_ENGINE
+    &cli_worker,         &cli_journal_salvage,
+#endif
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 

@@ -1,0 +1,71 @@
+/* The processes behind the daemon: `worker`, which the daemon starts, and the repair of its journal. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "engine/engine.h"
+#include "engine/worker.h"
+
+static int run_worker(const cli_command *self, int argc, char **argv) {
+    uint64_t fd = 0, threads = 0;
+    zk_worker_options worker = {0};
+    cuzk_err err = {0};
+    cli_option options[] = {
+        {"fd", "N", CLI_U64, &fd, "the socket to the daemon", true},
+        {"threads", "N", CLI_U64, &threads, "threads to use; 0: one per usable CPU"},
+        {"params", "DIR", CLI_STRING, &worker.param_cache, "folder of the key files", true},
+        {"spool", "DIR", CLI_STRING, &worker.spool_dir, "folder of the jobs", true},
+        {"fault", "WHAT@STAGE:N", CLI_STRING, &worker.fault, "a fault, for tests: crash, hang, device, alloc, wrong"},
+    };
+    bool help = false;
+    cuzk_status status = CUZK_OK;
+    ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], NULL, 0, &help, &err));
+    if (help) goto out;
+    if (fd > INT32_MAX || threads > 1024)
+        ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--fd or --threads: the number is too large"));
+    worker.fd = (int)fd;
+    worker.n_threads = (unsigned)threads;
+    status = zk_worker_run(&worker, &err);
+out:
+    return cli_report(self, status, &err);
+}
+
+static int run_salvage(const cli_command *self, int argc, char **argv) {
+    const char *journal = NULL, *spool = NULL;
+    bool json_wanted = false, help = false;
+    cuzk_err err = {0};
+    cuzk_status status = CUZK_OK;
+    zk_salvage_report report;
+    cli_option options[] = {
+        {"spool", "DIR", CLI_STRING, &spool, "folder of the jobs' content (default: JOURNAL.spool)"},
+        {"json", NULL, CLI_FLAG, &json_wanted, "one JSON object on standard output"},
+    };
+    cli_positional positionals[] = {{"JOURNAL", &journal, "the journal's file", false}};
+    ZK_GOTO(cli_parse(self, argc, argv, options, 2, positionals, 1, &help, &err));
+    if (help) goto out;
+    ZK_GOTO(zk_engine_salvage(&report, journal, spool, &err));
+    if (json_wanted) {
+        zk_json_writer *json = cli_json_begin();
+        zk_json_put_u64(json, "jobs", report.n_jobs);
+        zk_json_put_u64(json, "results", report.n_results);
+        zk_json_put_u64(json, "from_spool", report.n_from_spool);
+        zk_json_put_u64(json, "lost", report.n_lost);
+        zk_json_put_string(json, "damaged_journal", report.damaged_path);
+        ZK_GOTO(cli_json_end(json, &err));
+    } else {
+        printf("%s: %" PRIu64 " jobs, %" PRIu64 " of them with a proof, %" PRIu64 " taken back from the spool; %" PRIu64
+               " rows or scans lost\nthe damaged journal is %s\n",
+               journal, report.n_jobs, report.n_results, report.n_from_spool, report.n_lost, report.damaged_path);
+    }
+out:
+    return cli_report(self, status, &err);
+}
+
+const cli_command cli_worker = {"worker", "proves what a daemon gives it (started by the daemon)", run_worker,
+                                "Not to be started by hand: it speaks to its daemon over the socket --fd."};
+const cli_command cli_journal_salvage = {
+    "journal salvage", "takes over what can be read of a damaged journal", run_salvage,
+    "The damaged journal is moved aside and a new one made in its place. Jobs that were not finished are taken back\n"
+    "from their content in the spool folder. The daemon must not run."};

@@ -1,0 +1,546 @@
+#include "engine/engine.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/span.h"
+#include "engine/circuits.h"
+#include "engine/engine_impl.h"
+#include "engine/memory.h"
+#include "groth16/prove.h"
+
+enum { HOUSEKEEPING_MS = 250, EXPIRE_EVERY_S = 60 };
+
+/* ---- options ---- */
+
+static cuzk_status copy_text(const char **out, const char *text, const char *suffix, cuzk_err *err) {
+    char *copy = NULL;
+    if (asprintf(&copy, "%s%s", text, suffix ? suffix : "") < 0)
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for options");
+    *out = copy;
+    return CUZK_OK;
+}
+
+static cuzk_status own_program(const char **out, cuzk_err *err) {
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n <= 0) return ZK_FAIL(err, CUZK_IO, "/proc/self/exe: %s", strerror(errno));
+    path[n] = 0;
+    return copy_text(out, path, NULL, err);
+}
+
+#define DEFAULT(member, value)                                                                                         \
+    do {                                                                                                               \
+        if (!o->member) o->member = (value);                                                                           \
+    } while (0)
+
+static cuzk_status take_options(zk_engine *engine, const zk_engine_options *given, cuzk_err *err) {
+    zk_engine_options *o = &engine->options;
+    *o = *given;
+    o->param_cache = o->journal_path = o->spool_dir = o->evidence_dir = NULL;
+    o->worker_program = o->devices = o->worker_fault = NULL;
+    if (!given->param_cache || !given->journal_path)
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "options: the folder of the keys and the path of the journal are required");
+    if (given->devices && strcmp(given->devices, "cpu") != 0 && strcmp(given->devices, "auto") != 0)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "devices: found \"%s\"; this build has cpu", given->devices);
+    ZK_TRY(copy_text(&o->param_cache, given->param_cache, NULL, err));
+    ZK_TRY(copy_text(&o->journal_path, given->journal_path, NULL, err));
+    ZK_TRY(copy_text(&o->spool_dir, given->spool_dir ? given->spool_dir : given->journal_path,
+                     given->spool_dir ? NULL : ".spool", err));
+    ZK_TRY(copy_text(&o->evidence_dir, given->evidence_dir ? given->evidence_dir : given->journal_path,
+                     given->evidence_dir ? NULL : ".evidence", err));
+    ZK_TRY(copy_text(&o->devices, "cpu", NULL, err));
+    if (given->worker_program)
+        ZK_TRY(copy_text(&o->worker_program, given->worker_program, NULL, err));
+    else
+        ZK_TRY(own_program(&o->worker_program, err));
+    if (given->worker_fault) ZK_TRY(copy_text(&o->worker_fault, given->worker_fault, NULL, err));
+    DEFAULT(n_workers, 1);
+    DEFAULT(max_content_bytes, (uint64_t)1 << 30);
+    DEFAULT(max_queued, 10000);
+    DEFAULT(retention_ms, UINT64_C(24) * 3600 * 1000);
+    DEFAULT(aging_ms, 10 * 60 * 1000);
+    DEFAULT(group_wait_ms, 5000);
+    DEFAULT(worker_idle_ms, 10 * 60 * 1000);
+    DEFAULT(max_attempts, 3);
+    if (o->n_workers > 256) return ZK_FAIL(err, CUZK_BAD_INPUT, "workers: found %u, at most 256", o->n_workers);
+    engine->machine_bytes = zk_engine_memory_auto();
+    engine->budget_bytes = o->memory_budget_bytes;
+    if (!engine->budget_bytes) {
+        DEFAULT(safety_margin_bytes, engine->machine_bytes / 16);
+        engine->budget_bytes = engine->machine_bytes > 2 * o->safety_margin_bytes
+                                   ? engine->machine_bytes - o->safety_margin_bytes
+                                   : engine->machine_bytes / 2;
+    }
+    return CUZK_OK;
+}
+
+static void free_options(zk_engine_options *o) {
+    const char *const texts[] = {o->param_cache, o->journal_path,   o->spool_dir,   o->evidence_dir,
+                                 o->devices,     o->worker_program, o->worker_fault};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free((void *)(uintptr_t)texts[i]);
+}
+
+/* ---- start ---- */
+
+static cuzk_status make_folders(const zk_engine_options *o, cuzk_err *err) {
+    char folder[4096];
+    const char *slash = strrchr(o->journal_path, '/');
+    if (slash && slash != o->journal_path) {
+        if ((size_t)snprintf(folder, sizeof folder, "%.*s", (int)(slash - o->journal_path), o->journal_path) >=
+            sizeof folder)
+            return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
+        ZK_TRY(zk_folder_create(folder, err));
+    }
+    return zk_folder_create(o->spool_dir, err);
+}
+
+static cuzk_status recover_job(void *ctx, const zk_content_meta *meta, uint64_t file_bytes, cuzk_err *err) {
+    engine_job *job = NULL;
+    ZK_TRY(engine_job_add(&job, ctx, meta, file_bytes, err));
+    job->recovered = true;
+    return CUZK_OK;
+}
+
+/* Files of the spool that no open job owns are left over from an interrupted submit or end. */
+static void sweep_spool(zk_engine *engine) {
+    DIR *dir = opendir(engine->options.spool_dir);
+    if (!dir) return;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        char path[ZK_SPOOL_PATH_BYTES], id[ZK_JOB_ID_BYTES];
+        if (entry->d_name[0] == '.') {
+            /* "." and "..", or a temporary file of the writer */
+            if (!entry->d_name[1] || (entry->d_name[1] == '.' && !entry->d_name[2])) continue;
+        } else {
+            size_t n = strcspn(entry->d_name, ".");
+            snprintf(id, sizeof id, "%.*s", (int)(n < sizeof id ? n : 0), entry->d_name);
+            bool whole = strcmp(entry->d_name + n, ".spool") == 0;
+            if (whole && engine_job_find(engine, id)) continue;
+            if (strncmp(entry->d_name, "job-", 4) != 0) continue;
+        }
+        if (!strstr(entry->d_name, "job-")) continue; /* not ours */
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", engine->options.spool_dir, entry->d_name) < sizeof path)
+            unlink(path);
+    }
+    closedir(dir);
+}
+
+static void expire_results(zk_engine *engine) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, n = 0;
+    if (ms < engine->options.retention_ms) return;
+    cuzk_err err = {0};
+    if (engine->journal->ops->expire(&n, engine->journal, ms - engine->options.retention_ms, &err) != CUZK_OK)
+        ZK_LOG_ERROR("old results could not be forgotten", zk_kv_str("error", err.message));
+}
+
+/* Jobs whose time is over. */
+static void limit_jobs(zk_engine *engine) {
+    uint64_t limit = engine->options.job_limit_ms * 1000000;
+    while (limit) {
+        engine_job *late = NULL;
+        pthread_mutex_lock(&engine->lock);
+        uint64_t now = zk_now_ns();
+        for (size_t i = 0; i < engine->n_jobs && !late; i++)
+            if (engine_job_is_open(engine->jobs[i]) && now - engine->jobs[i]->accepted_ns > limit)
+                late = engine->jobs[i];
+        if (late) engine_job_hold(late);
+        pthread_mutex_unlock(&engine->lock);
+        if (!late) return;
+        char text[96];
+        snprintf(text, sizeof text, "not done within the limit of %" PRIu64 " ms", engine->options.job_limit_ms);
+        engine_job_end(engine, late, ZK_OUTCOME_FAILED, CUZK_EXHAUSTED, text);
+        pthread_mutex_lock(&engine->lock);
+        engine_job_drop(late);
+        pthread_mutex_unlock(&engine->lock);
+    }
+}
+
+static void *housekeep(void *ctx) {
+    zk_engine *engine = ctx;
+    uint64_t next_expire = 0;
+    for (;;) {
+        pthread_mutex_lock(&engine->lock);
+        bool stopping = engine->stopping;
+        engine_balance(engine); /* for limits of standing still */
+        pthread_mutex_unlock(&engine->lock);
+        if (stopping) return NULL;
+        engine_jobs_retry(engine);
+        limit_jobs(engine);
+        if (zk_now_ns() >= next_expire) {
+            expire_results(engine);
+            next_expire = zk_now_ns() + EXPIRE_EVERY_S * UINT64_C(1000000000);
+        }
+        usleep(HOUSEKEEPING_MS * 1000);
+    }
+}
+
+static cuzk_status start_lanes(zk_engine *engine, cuzk_err *err) {
+    static const zk_priority express[] = {ZK_PRIORITY_CRITICAL, ZK_PRIORITY_HIGH};
+    unsigned n_express = engine->options.no_express ? 0 : 2, n = engine->options.n_workers + n_express;
+    engine->lanes = zk_calloc(n, sizeof *engine->lanes);
+    if (!engine->lanes) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %u workers", n);
+    engine->n_lanes = n;
+    for (unsigned i = 0; i < n; i++) {
+        engine_lane *lane = &engine->lanes[i];
+        *lane = (engine_lane){.engine = engine, .id = i, .state = ZK_WORKER_OFF, .fd = -1};
+        lane->min_priority = i < engine->options.n_workers ? ZK_PRIORITY_LOW : express[i - engine->options.n_workers];
+        snprintf(lane->device_kind, sizeof lane->device_kind, "cpu");
+    }
+    for (unsigned i = 0; i < n; i++) {
+        if (pthread_create(&engine->lanes[i].thread, NULL, engine_lane_main, &engine->lanes[i]) != 0)
+            return ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for worker %u", i);
+        engine->lanes[i].started = true;
+    }
+    return CUZK_OK;
+}
+
+static void init_histograms(zk_engine *engine) {
+    static const char *const names[] = {"queue_wait", "prepare", "srs_load", "total"};
+    for (unsigned i = 0; i < N_HISTOGRAMS; i++)
+        snprintf(engine->histograms[i].name, sizeof engine->histograms[i].name, "%s",
+                 i < HISTOGRAM_STAGES ? names[i] : zk_prove_stage_name((zk_prove_stage_id)(i - HISTOGRAM_STAGES)));
+}
+
+cuzk_status zk_engine_create(zk_engine **out, const zk_engine_options *options, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    zk_engine *engine = zk_calloc(1, sizeof *engine);
+    if (!engine) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the engine");
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&engine->lock, NULL);
+    pthread_mutex_init(&engine->submit_lock, NULL);
+    pthread_cond_init(&engine->work, &attr);
+    pthread_cond_init(&engine->done, &attr);
+    pthread_condattr_destroy(&attr);
+    engine->start_ns = zk_now_ns();
+    init_histograms(engine);
+    ZK_GOTO(take_options(engine, options, err));
+    ZK_GOTO(make_folders(&engine->options, err));
+    ZK_GOTO(zk_journal_open_sqlite(&engine->journal, engine->options.journal_path, err));
+    ZK_GOTO(engine->journal->ops->each_open(engine->journal, recover_job, engine, err));
+    sweep_spool(engine);
+    if (engine->n_jobs) ZK_LOG_INFO("unfinished jobs taken up", zk_kv_u64("jobs", engine->n_jobs));
+    ZK_GOTO(start_lanes(engine, err));
+    if (pthread_create(&engine->housekeeper, NULL, housekeep, engine) != 0)
+        ZK_GOTO(ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for housekeeping"));
+    engine->housekeeping = true;
+    *out = engine;
+    engine = NULL;
+out:
+    zk_engine_destroy(engine);
+    return status;
+}
+
+/* Whoever still waits is told that the engine ends. */
+static void interrupt_watches(engine_job *job) {
+    zk_result result = {.kind = (zk_proof_kind)job->meta.kind, .outcome = ZK_OUTCOME_INTERRUPTED};
+    memcpy(result.job_id, job->meta.job_id, sizeof result.job_id);
+    while (job->watches) {
+        zk_watch *w = job->watches;
+        job->watches = w->next;
+        w->fn(w->ctx, &result);
+        free(w);
+    }
+}
+
+void zk_engine_destroy(zk_engine *engine) {
+    if (!engine) return;
+    pthread_mutex_lock(&engine->lock);
+    engine->stopping = true;
+    /* Threads may sit in a kernel of the worker's: it is ended, what it did is in the journal. */
+    pthread_cond_broadcast(&engine->work);
+    pthread_cond_broadcast(&engine->done);
+    pthread_mutex_unlock(&engine->lock);
+    for (unsigned i = 0; i < engine->n_lanes; i++)
+        if (engine->lanes[i].started) pthread_join(engine->lanes[i].thread, NULL);
+    if (engine->housekeeping) pthread_join(engine->housekeeper, NULL);
+    if (engine->journal) engine_jobs_retry(engine);
+    for (size_t i = 0; i < engine->n_jobs; i++) {
+        interrupt_watches(engine->jobs[i]);
+        engine_job_drop(engine->jobs[i]);
+    }
+    free(engine->jobs);
+    free(engine->lanes);
+    while (engine->traces) {
+        engine_trace *t = engine->traces;
+        engine->traces = t->next;
+        free(t->events);
+        free(t);
+    }
+    if (engine->journal) engine->journal->ops->close(engine->journal);
+    free_options(&engine->options);
+    pthread_mutex_destroy(&engine->lock);
+    pthread_mutex_destroy(&engine->submit_lock);
+    pthread_cond_destroy(&engine->work);
+    pthread_cond_destroy(&engine->done);
+    free(engine);
+}
+
+/* Waits on `done` until the monotonic time; false when it is reached. Needs the lock. */
+static bool wait_done(zk_engine *engine, uint64_t until_ns) {
+    struct timespec t = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
+    pthread_cond_timedwait(&engine->done, &engine->lock, &t);
+    return zk_now_ns() < until_ns;
+}
+
+static unsigned n_busy(const zk_engine *engine) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < engine->n_lanes; i++) n += engine->lanes[i].task.type != TASK_NONE;
+    return n;
+}
+
+cuzk_status zk_engine_drain(zk_engine *engine, uint64_t timeout_ms, cuzk_err *err) {
+    uint64_t until = zk_now_ns() + timeout_ms * 1000000;
+    pthread_mutex_lock(&engine->lock);
+    engine->draining = true;
+    pthread_cond_broadcast(&engine->work);
+    while (n_busy(engine) && wait_done(engine, until)) {}
+    unsigned left = n_busy(engine);
+    pthread_mutex_unlock(&engine->lock);
+    if (left)
+        return ZK_FAIL(err, CUZK_EXHAUSTED,
+                       "%u partitions still run after %" PRIu64 " ms; they are done again at the next start", left,
+                       timeout_ms);
+    return CUZK_OK;
+}
+
+/* ---- submit ---- */
+
+cuzk_status zk_content_create(zk_content **content, zk_engine *engine, cuzk_err *err) {
+    return zk_content_open(content, engine->options.spool_dir, engine->options.max_content_bytes, err);
+}
+
+static cuzk_status check_request(const zk_engine *engine, const zk_engine_request *r, cuzk_err *err) {
+    if (r->request_id && strlen(r->request_id) > ZK_REQUEST_ID_MAX_BYTES)
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "request_id: found %zu bytes, at most %d", strlen(r->request_id),
+                       ZK_REQUEST_ID_MAX_BYTES);
+    if (r->kind <= ZK_KIND_UNSPECIFIED || r->kind >= ZK_N_KINDS)
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "proof_kind: found %d, expected 1 to %d", (int)r->kind, ZK_N_KINDS - 1);
+    if ((unsigned)r->priority >= ZK_N_PRIORITIES)
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "priority: found %d, expected 0 to %d", (int)r->priority,
+                       ZK_N_PRIORITIES - 1);
+    /* A size that is not said is known once the input is read. */
+    char path[ZK_KEY_PATH_BYTES];
+    return r->sector_bytes ? zk_circuit_key_path(path, NULL, engine->options.param_cache, r->kind, r->sector_bytes, err)
+                           : CUZK_OK;
+}
+
+static void fill_submitted(zk_submitted *s, zk_engine *engine, const engine_job *job) {
+    s->queue_position = engine_queue_position(engine, job);
+    for (unsigned i = 0; i < engine->n_lanes; i++)
+        if (engine->lanes[i].task.job == job) snprintf(s->assigned, sizeof s->assigned, "%s", engine->lanes[i].device);
+}
+
+/* The job of an earlier submit of the same, if it is of use. Under submit_lock. */
+static cuzk_status join(zk_submitted *s, zk_engine *engine, const zk_content_meta *meta, cuzk_err *err) {
+    char id[ZK_JOB_ID_BYTES];
+    zk_journal_state state;
+    bool found = false;
+    if (!meta->n_request_id) return CUZK_OK;
+    ZK_TRY(engine->journal->ops->find(&found, id, &state, engine->journal, meta->request_id, meta->n_request_id,
+                                      meta->digest, err));
+    if (!found) return CUZK_OK;
+    pthread_mutex_lock(&engine->lock);
+    engine_job *job = engine_job_find(engine, id);
+    bool ending = job && job->phase >= ENGINE_ENDING; /* with a failure it is not kept */
+    if (state == ZK_JOURNAL_COMPLETED || (job && (!ending || job->result.outcome == ZK_OUTCOME_COMPLETED))) {
+        memcpy(s->job_id, id, sizeof s->job_id);
+        s->joined = true;
+        s->finished = !job || ending;
+        if (job && !ending) {
+            if ((zk_priority)meta->priority > job->priority) {
+                job->priority = (zk_priority)meta->priority;
+                pthread_cond_broadcast(&engine->work);
+            }
+            fill_submitted(s, engine, job);
+        }
+        engine->n_joined++;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return CUZK_OK;
+}
+
+static cuzk_status accept(zk_submitted *s, zk_engine *engine, const zk_content_meta *meta, uint64_t file_bytes,
+                          cuzk_err *err) {
+    ZK_TRY(engine->journal->ops->accept(engine->journal, meta, file_bytes, err));
+    pthread_mutex_lock(&engine->lock);
+    engine_job *job = NULL;
+    cuzk_status status = engine_job_add(&job, engine, meta, file_bytes, err);
+    if (status == CUZK_OK) {
+        memcpy(s->job_id, meta->job_id, sizeof s->job_id);
+        fill_submitted(s, engine, job);
+        pthread_cond_broadcast(&engine->work);
+    }
+    pthread_mutex_unlock(&engine->lock);
+    if (status != CUZK_OK) {
+        zk_journal_end end = {.state = ZK_JOURNAL_FAILED, .status = status, .message = "no memory for the job"};
+        bool ended;
+        cuzk_status told = engine->journal->ops->end(&ended, engine->journal, meta->job_id, &end, NULL);
+        (void)told; /* if that fails, too, the job is done after a restart */
+    }
+    return status;
+}
+
+static cuzk_status admit(zk_engine *engine, cuzk_err *err) {
+    pthread_mutex_lock(&engine->lock);
+    engine->n_submitted++;
+    cuzk_status status = CUZK_OK;
+    if (engine->draining || engine->stopping)
+        status = ZK_FAIL(err, CUZK_EXHAUSTED, "shutting down: no new jobs are accepted");
+    else if (engine->n_jobs >= engine->options.max_queued)
+        status = ZK_FAIL(err, CUZK_EXHAUSTED, "the queue is full: %zu jobs, the limit is %" PRIu32, engine->n_jobs,
+                         engine->options.max_queued);
+    pthread_mutex_unlock(&engine->lock);
+    return status;
+}
+
+cuzk_status zk_engine_submit(zk_submitted *submitted, zk_engine *engine, const zk_engine_request *request,
+                             zk_content *content, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    zk_content_meta meta;
+    uint64_t file_bytes = 0;
+    bool on_disk = false, locked = false;
+    char path[ZK_SPOOL_PATH_BYTES];
+    *submitted = (zk_submitted){0};
+    zk_spool_path(path, engine->options.spool_dir, zk_content_job_id(content));
+    ZK_GOTO(admit(engine, err));
+    ZK_GOTO(check_request(engine, request, err));
+    zk_content *committed = content;
+    content = NULL;
+    ZK_GOTO(zk_content_commit(&meta, &file_bytes, committed, request, err));
+    on_disk = true;
+    pthread_mutex_lock(&engine->submit_lock);
+    locked = true;
+    ZK_GOTO(join(submitted, engine, &meta, err));
+    if (!submitted->joined) {
+        ZK_GOTO(accept(submitted, engine, &meta, file_bytes, err));
+        on_disk = false; /* the job's */
+        ZK_LOG_INFO("job accepted", zk_kv_str("job", meta.job_id), zk_kv_str("request", request->request_id),
+                    zk_kv_str("kind", zk_proof_kind_name(request->kind)), zk_kv_u64("bytes", file_bytes));
+    }
+out:
+    if (locked) pthread_mutex_unlock(&engine->submit_lock);
+    zk_content_abort(content);
+    if (on_disk) unlink(path);
+    if (status != CUZK_OK) {
+        pthread_mutex_lock(&engine->lock);
+        engine->n_rejected++;
+        pthread_mutex_unlock(&engine->lock);
+    }
+    return status;
+}
+
+static cuzk_status put_blob(zk_content *content, zk_content_field field, const zk_blob *blob, cuzk_err *err) {
+    if (!blob->n && field != ZK_CONTENT_VANILLA_PROOFS) return CUZK_OK;
+    ZK_TRY(zk_content_field_begin(content, field, blob->n, err));
+    return blob->n ? zk_content_write(content, blob->data, blob->n, err) : CUZK_OK;
+}
+
+cuzk_status zk_engine_submit_request(zk_submitted *submitted, zk_engine *engine, const zk_request *r, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    zk_content *content = NULL;
+    ZK_GOTO(zk_content_create(&content, engine, err));
+    ZK_GOTO(put_blob(content, ZK_CONTENT_VANILLA_PROOF, &r->vanilla_proof, err));
+    for (size_t i = 0; i < r->n_vanilla_proofs; i++)
+        ZK_GOTO(put_blob(content, ZK_CONTENT_VANILLA_PROOFS, &r->vanilla_proofs[i], err));
+    ZK_GOTO(put_blob(content, ZK_CONTENT_RANDOMNESS, &r->randomness, err));
+    ZK_GOTO(put_blob(content, ZK_CONTENT_COMM_R_OLD, &r->comm_r_old, err));
+    ZK_GOTO(put_blob(content, ZK_CONTENT_COMM_R_NEW, &r->comm_r_new, err));
+    ZK_GOTO(put_blob(content, ZK_CONTENT_COMM_D_NEW, &r->comm_d_new, err));
+    zk_engine_request request = {
+        .request_id = r->request_id,
+        .kind = r->kind,
+        .priority = r->priority,
+        .sector_bytes = r->sector_bytes,
+        .registered_proof = r->registered_proof,
+        .sector_number = r->sector_number,
+        .miner_id = r->miner_id,
+        .partition_index = r->partition_index,
+    };
+    zk_content *filled = content;
+    content = NULL;
+    status = zk_engine_submit(submitted, engine, &request, filled, err);
+out:
+    zk_content_abort(content);
+    return status;
+}
+
+/* ---- keys ---- */
+
+cuzk_status zk_engine_preload(bool *already_loaded, uint64_t *load_ms, zk_engine *engine, const char *circuit_id,
+                              cuzk_err *err) {
+    engine_key_call call = {0};
+    char path[ZK_KEY_PATH_BYTES];
+    *already_loaded = false;
+    *load_ms = 0;
+    ZK_TRY(zk_circuit_parse(&call.kind, &call.sector_bytes, circuit_id, err));
+    ZK_TRY(zk_circuit_key_path(path, NULL, engine->options.param_cache, call.kind, call.sector_bytes, err));
+    pthread_mutex_lock(&engine->lock);
+    bool refused = engine->draining || engine->stopping;
+    for (unsigned i = 0; i < engine->n_lanes; i++) {
+        engine_circuit *c = engine_lane_circuit(&engine->lanes[i], call.kind, call.sector_bytes);
+        if (c && !c->loading && !c->evict_wanted) *already_loaded = true;
+    }
+    if (!*already_loaded && !refused) {
+        engine_key_call **at = &engine->key_calls;
+        while (*at) at = &(*at)->next;
+        *at = &call;
+        pthread_cond_broadcast(&engine->work);
+        while (!call.done && !(engine->stopping && !call.taken)) wait_done(engine, zk_now_ns() + 1000000000u);
+        for (at = &engine->key_calls; *at != &call; at = &(*at)->next) {}
+        *at = call.next;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    if (refused) return ZK_FAIL(err, CUZK_EXHAUSTED, "shutting down: no keys are loaded");
+    if (*already_loaded) return CUZK_OK;
+    if (!call.done) return ZK_FAIL(err, CUZK_CANCELLED, "the engine ends");
+    if (call.status != CUZK_OK) {
+        if (err && !err->status) *err = call.err;
+        return call.status;
+    }
+    *already_loaded = call.already_loaded;
+    *load_ms = engine_ms(call.load_ns);
+    return CUZK_OK;
+}
+
+cuzk_status zk_engine_evict(bool *was_loaded, uint64_t *freed_bytes, zk_engine *engine, const char *circuit_id,
+                            cuzk_err *err) {
+    zk_proof_kind kind;
+    uint64_t sector_bytes;
+    *was_loaded = false;
+    *freed_bytes = 0;
+    ZK_TRY(zk_circuit_parse(&kind, &sector_bytes, circuit_id, err));
+    cuzk_status status = CUZK_OK;
+    pthread_mutex_lock(&engine->lock);
+    for (unsigned i = 0; i < engine->n_lanes && status == CUZK_OK; i++) {
+        engine_circuit *c = engine_lane_circuit(&engine->lanes[i], kind, sector_bytes);
+        if (c && engine_circuit_in_use(&engine->lanes[i], c))
+            status = ZK_FAIL(err, CUZK_EXHAUSTED, "%s: in use by worker %u", circuit_id, i);
+    }
+    for (unsigned i = 0; i < engine->n_lanes && status == CUZK_OK; i++) {
+        engine_circuit *c = engine_lane_circuit(&engine->lanes[i], kind, sector_bytes);
+        if (!c) continue;
+        *was_loaded = true;
+        *freed_bytes += c->bytes;
+        c->evict_wanted = true;
+    }
+    pthread_cond_broadcast(&engine->work);
+    for (unsigned i = 0; i < engine->n_lanes && *was_loaded; i++)
+        for (;;) { /* until it is really free */
+            engine_circuit *c = engine_lane_circuit(&engine->lanes[i], kind, sector_bytes);
+            if (!c || !c->evict_wanted || engine->stopping) break;
+            wait_done(engine, zk_now_ns() + 100000000u);
+        }
+    pthread_mutex_unlock(&engine->lock);
+    return status;
+}

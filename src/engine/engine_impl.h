@@ -1,0 +1,222 @@
+/* The engine's own structures. One lock guards all of them; it is never held over input/output, the journal or a call
+ * out. Threads: one a worker ("lane"), one for housekeeping, and whoever calls. */
+#ifndef ZK_ENGINE_IMPL_H
+#define ZK_ENGINE_IMPL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "engine/engine.h"
+#include "engine/journal.h"
+#include "engine/ipc.h"
+
+typedef struct engine_job engine_job;
+typedef struct engine_lane engine_lane;
+
+struct zk_watch {
+    zk_watch *next;
+    zk_watch_fn fn;
+    void *ctx;
+};
+
+typedef struct engine_partition {
+    zk_partition_state state;
+    bool taken; /* by a lane */
+    int lane;
+    uint32_t attempts;
+    uint64_t stage_start_ns, synth_start_ns, gpu_start_ns, synth_ns, gpu_ns;
+    uint64_t not_before_ns; /* after a failure for lack of a resource */
+} engine_partition;
+
+typedef enum engine_job_phase {
+    ENGINE_NEW, /* content not looked at yet */
+    ENGINE_PREPARING,
+    ENGINE_READY,     /* partitions are known */
+    ENGINE_ENDING,    /* outcome decided, the journal is being told */
+    ENGINE_UNWRITTEN, /* outcome known to watchers, the journal could not be told yet */
+    ENGINE_OVER
+} engine_job_phase;
+
+struct engine_job {
+    zk_content_meta meta;
+    uint64_t file_bytes;
+    char request_id[ZK_REQUEST_ID_MAX_BYTES + 1];
+    char circuit_id[ZK_CIRCUIT_ID_BYTES];
+    zk_priority priority;
+    engine_job_phase phase;
+    unsigned refs;                    /* the list, lanes, calls in progress */
+    uint64_t accepted_ns, started_ns; /* monotonic; started 0: not yet */
+    uint32_t prepare_attempts;
+    uint64_t prepare_not_before_ns;
+    uint32_t n_partitions, n_done;
+    engine_partition *partitions;
+    uint8_t (*proofs)[192];
+    bool recovered; /* partitions of the journal are to be taken over once their number is known */
+    uint64_t srs_load_ns, synth_ns, gpu_ns;
+    zk_watch *watches;
+    zk_result result; /* from ENDING on */
+    uint64_t retry_end_ns;
+};
+
+typedef struct engine_circuit {
+    zk_proof_kind kind;
+    uint64_t sector_bytes, bytes, last_used_ns;
+    bool loading, evict_wanted;
+} engine_circuit;
+
+typedef enum engine_task_type { TASK_NONE, TASK_PREPARE, TASK_PROVE, TASK_LOAD, TASK_EVICT } engine_task_type;
+
+/* A preload or evict somebody waits for. */
+typedef struct engine_key_call {
+    struct engine_key_call *next;
+    zk_proof_kind kind;
+    uint64_t sector_bytes;
+    bool taken, done, already_loaded;
+    uint64_t load_ns;
+    cuzk_status status;
+    cuzk_err err;
+} engine_key_call;
+
+typedef struct engine_task {
+    engine_task_type type;
+    engine_job *job; /* held */
+    uint32_t partition;
+    zk_proof_kind kind; /* of the circuit */
+    uint64_t sector_bytes;
+    engine_key_call *call;
+    zk_priority priority; /* of the job when it was taken */
+    uint64_t start_ns;
+    bool cancel; /* somebody wants it to end */
+    uint64_t cancel_sent_ns;
+} engine_task;
+
+#define ENGINE_MAX_CIRCUITS 32
+struct engine_lane {
+    struct zk_engine *engine;
+    unsigned id;
+    pthread_t thread;
+    bool started;
+    zk_priority min_priority;
+    zk_worker_state state; /* without STOPPED, which `stopped` says */
+    bool stopped;
+    uint64_t stop_start_ns, stopped_ns; /* of the task */
+    pid_t pid;                          /* 0: none */
+    int fd;
+    char device_kind[8], device[96];
+    uint64_t device_memory_bytes;
+    engine_task task;
+    char stage[ZK_STAGE_NAME_BYTES];
+    engine_circuit circuits[ENGINE_MAX_CIRCUITS];
+    unsigned n_circuits;
+    uint64_t reserved_bytes; /* of the budget */
+    bool waiting_memory;
+    uint64_t idle_since_ns, not_before_ns;
+    uint64_t n_proved, n_wrong, n_crashes, n_starts;
+    unsigned start_failures;
+    uint64_t retire_pending_bytes, retire_pending_items;
+    char *memory_text;
+};
+
+typedef struct engine_miner {
+    uint64_t miner;
+    uint64_t served_ns; /* virtual time */
+} engine_miner;
+#define ENGINE_MAX_MINERS 256
+
+typedef struct engine_kind_counters {
+    uint64_t n_completed, n_failed, n_cancelled, duration_sum_ns, n_durations;
+} engine_kind_counters;
+
+enum {
+    HISTOGRAM_QUEUE,
+    HISTOGRAM_PREPARE,
+    HISTOGRAM_SRS,
+    HISTOGRAM_TOTAL,
+    HISTOGRAM_STAGES,
+    N_HISTOGRAMS = HISTOGRAM_STAGES + 6
+};
+
+typedef struct engine_trace {
+    struct engine_trace *next;
+    char job_id[ZK_JOB_ID_BYTES];
+    char *events; /* Chrome events, separated by commas */
+    size_t n_events;
+} engine_trace;
+
+struct zk_engine {
+    zk_engine_options options; /* strings owned */
+    zk_journal *journal;
+    pthread_mutex_t lock;
+    pthread_cond_t work;         /* something for lanes to look at */
+    pthread_cond_t done;         /* something for callers to look at */
+    pthread_mutex_t submit_lock; /* look-up and acceptance of a request are one step */
+    pthread_t housekeeper;
+    bool housekeeping, draining;
+    atomic_bool stopping; /* also looked at without the lock */
+    uint64_t start_ns;
+    engine_job **jobs; /* not over, in order of acceptance */
+    size_t n_jobs, jobs_capacity;
+    engine_lane *lanes;
+    unsigned n_lanes;
+    engine_key_call *key_calls;
+    uint64_t budget_bytes, reserved_bytes, machine_bytes;
+    engine_miner miners[ENGINE_MAX_MINERS];
+    unsigned n_miners;
+    uint64_t miner_time_ns; /* virtual time of the one served last */
+    engine_kind_counters kinds[ZK_N_KINDS];
+    zk_histogram histograms[N_HISTOGRAMS];
+    uint64_t n_submitted, n_joined, n_rejected, n_crashes, n_retries, n_wrong, n_preempted;
+    uint64_t unaccounted_ns, traced_ns;
+    engine_trace *traces; /* newest first */
+    size_t trace_bytes;
+    uint32_t n_watches;
+};
+
+/* ---- jobs.c: all need the lock unless said otherwise ---- */
+engine_job *engine_job_find(zk_engine *engine, const char *job_id);
+void engine_job_hold(engine_job *job);
+void engine_job_drop(engine_job *job); /* frees at the last one */
+cuzk_status engine_job_add(engine_job **job, zk_engine *engine, const zk_content_meta *meta, uint64_t file_bytes,
+                           cuzk_err *err);
+bool engine_job_is_open(const engine_job *job); /* not ENDING or later */
+/* Number of partitions, after it was prepared. */
+cuzk_status engine_job_prepared(engine_job *job, uint32_t n_partitions, cuzk_err *err);
+/* Decides the outcome, tells the journal and the watchers. Called without the lock; does nothing if it is decided. */
+void engine_job_end(zk_engine *engine, engine_job *job, zk_outcome outcome, cuzk_status status, const char *message);
+/* Again for jobs that the journal could not take. Without the lock. */
+void engine_jobs_retry(zk_engine *engine);
+void engine_job_finish_if_done(zk_engine *engine, engine_job *job); /* without the lock */
+
+/* ---- schedule.c: need the lock ---- */
+bool engine_pick(engine_task *task, zk_engine *engine, engine_lane *lane);
+/* Position of a queued job: jobs that go first. */
+uint32_t engine_queue_position(zk_engine *engine, const engine_job *job);
+/* Stops and resumes workers according to what runs. */
+void engine_balance(zk_engine *engine);
+void engine_served(zk_engine *engine, uint64_t miner, uint64_t ns);
+
+/* ---- budget.c: need the lock ---- */
+/* LATER: give up for now, others wait for memory, too; NEVER: it does not fit the budget. */
+typedef enum engine_grant { GRANT_YES, GRANT_WAIT, GRANT_EVICT, GRANT_LATER, GRANT_NEVER } engine_grant;
+/* GRANT_EVICT: *victim of this lane must go first. */
+engine_grant engine_reserve(engine_circuit *victim, engine_lane *lane, uint64_t bytes);
+void engine_release(engine_lane *lane, uint64_t bytes);
+engine_circuit *engine_lane_circuit(engine_lane *lane, zk_proof_kind kind, uint64_t sector_bytes);
+bool engine_circuit_in_use(const engine_lane *lane, const engine_circuit *circuit);
+void engine_lane_forget_circuit(engine_lane *lane, engine_circuit *circuit);
+
+/* ---- lane.c ---- */
+void *engine_lane_main(void *lane);
+
+/* ---- status.c: need the lock ---- */
+void engine_observe(zk_engine *engine, unsigned histogram, uint64_t ns);
+void engine_trace_add(zk_engine *engine, const char *job_id, int pid, const char *text, size_t n_text);
+
+/* ---- evidence.c: without the lock ---- */
+void engine_keep_evidence(zk_engine *engine, const engine_job *job, const engine_lane *lane,
+                          const zk_ipc_message *done);
+
+uint64_t engine_ms(uint64_t ns);
+
+#endif

@@ -1,0 +1,59 @@
+/* What daemon and worker say to each other, over a SOCK_SEQPACKET pair: one packet is one message, a fixed struct and
+ * for some a text behind it. Both ends are the same executable; the hello proves it. */
+#ifndef ZK_ENGINE_IPC_H
+#define ZK_ENGINE_IPC_H
+
+#include "engine/engine.h"
+
+#define ZK_IPC_VERSION 0x637a6b01u
+#define ZK_IPC_MAX_TEXT (96 * 1024)
+
+typedef enum zk_ipc_type {
+    /* daemon to worker: one task at a time; each ends with DONE */
+    ZK_IPC_PREPARE = 1, /* read and check a job */
+    ZK_IPC_PROVE,
+    ZK_IPC_LOAD,  /* keys */
+    ZK_IPC_EVICT, /* keys; also in answer to RESERVE, then no DONE follows but EVICTED */
+    ZK_IPC_EXIT,
+    ZK_IPC_CANCEL,  /* the task, at the next kernel */
+    ZK_IPC_GRANTED, /* RESERVE */
+    ZK_IPC_DENIED,
+    /* worker to daemon */
+    ZK_IPC_HELLO,
+    ZK_IPC_RESERVE, /* may I take this much? */
+    ZK_IPC_RELEASE, /* this much is free again */
+    ZK_IPC_EVICTED, /* what keys took is free */
+    ZK_IPC_LOADED,  /* keys and workspace of a circuit are there */
+    ZK_IPC_STAGE,   /* a stage begins */
+    ZK_IPC_MEMORY,  /* rows of the memory account as text */
+    ZK_IPC_DONE,
+} zk_ipc_type;
+
+typedef struct zk_ipc_message {
+    uint32_t type;
+    uint32_t n_text; /* bytes behind the struct */
+    char job_id[ZK_JOB_ID_BYTES];
+    uint32_t kind, partition; /* of the circuit; RESERVE: also what the memory is for */
+    uint64_t sector_bytes;
+    uint64_t bytes; /* RESERVE, RELEASE, EVICTED, LOADED; HELLO: of the device, 0 if not known */
+    char stage[ZK_STAGE_NAME_BYTES];
+    /* HELLO */
+    uint32_t version, pid;
+    char device_kind[8], device[96];
+    /* DONE, DENIED */
+    uint32_t status;
+    char message[512];
+    uint32_t n_partitions;            /* after PREPARE */
+    bool wrong_proof, already_loaded; /* after PROVE; after LOAD and EVICT: was it there */
+    uint8_t proof[192];
+    uint64_t srs_load_ns, synth_ns, gpu_ns, total_ns, unaccounted_ns, prepare_ns;
+    uint64_t stage_ns[6];
+    uint64_t retire_pending_bytes, retire_pending_items;
+} zk_ipc_message;
+
+/* EXHAUSTED: timeout (timeout_ms < 0: for ever). IO: the other end is gone. `text` (may be NULL) receives up to
+ * ZK_IPC_MAX_TEXT bytes and a zero. */
+cuzk_status zk_ipc_receive(zk_ipc_message *message, char *text, int fd, int timeout_ms, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_ipc_send(int fd, zk_ipc_message *message, const char *text, size_t n_text, cuzk_err *err) ZK_MUST_USE;
+
+#endif

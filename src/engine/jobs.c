@@ -1,0 +1,373 @@
+/* Jobs from acceptance to their end. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/span.h"
+#include "engine/engine_impl.h"
+
+uint64_t engine_ms(uint64_t ns) { return ns / 1000000; }
+
+engine_job *engine_job_find(zk_engine *engine, const char *job_id) {
+    for (size_t i = 0; i < engine->n_jobs; i++)
+        if (strcmp(engine->jobs[i]->meta.job_id, job_id) == 0) return engine->jobs[i];
+    return NULL;
+}
+
+void engine_job_hold(engine_job *job) { job->refs++; }
+
+void engine_job_drop(engine_job *job) {
+    if (!job || --job->refs) return;
+    free(job->partitions);
+    free(job->proofs);
+    zk_result_clear(&job->result);
+    free(job);
+}
+
+bool engine_job_is_open(const engine_job *job) { return job->phase < ENGINE_ENDING; }
+
+static zk_priority default_priority(zk_proof_kind kind) {
+    return kind == ZK_KIND_WINNING  ? ZK_PRIORITY_CRITICAL
+           : kind == ZK_KIND_WINDOW ? ZK_PRIORITY_HIGH
+                                    : ZK_PRIORITY_NORMAL;
+}
+
+cuzk_status engine_job_add(engine_job **out, zk_engine *engine, const zk_content_meta *meta, uint64_t file_bytes,
+                           cuzk_err *err) {
+    engine_job *job = zk_calloc(1, sizeof *job);
+    if (!job || !zk_grow((void **)&engine->jobs, &engine->jobs_capacity, engine->n_jobs + 1, sizeof *engine->jobs)) {
+        free(job);
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a job");
+    }
+    job->meta = *meta;
+    job->file_bytes = file_bytes;
+    memcpy(job->request_id, meta->request_id, meta->n_request_id);
+    job->priority = meta->priority ? (zk_priority)meta->priority : default_priority((zk_proof_kind)meta->kind);
+    job->refs = 1;
+    job->accepted_ns = zk_now_ns();
+    if (zk_circuit_id(job->circuit_id, (zk_proof_kind)meta->kind, meta->sector_bytes, NULL) != CUZK_OK)
+        job->circuit_id[0] = 0; /* preparing it will say what is wrong */
+    engine->jobs[engine->n_jobs++] = job;
+    if (out) *out = job;
+    return CUZK_OK;
+}
+
+cuzk_status engine_job_prepared(engine_job *job, uint32_t n_partitions, cuzk_err *err) {
+    engine_partition *partitions = zk_calloc(n_partitions ? n_partitions : 1, sizeof *partitions);
+    uint8_t(*proofs)[192] = zk_calloc(n_partitions ? n_partitions : 1, sizeof *proofs);
+    if (!partitions || !proofs) {
+        free(partitions);
+        free(proofs);
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %" PRIu32 " partitions", n_partitions);
+    }
+    for (uint32_t i = 0; i < n_partitions; i++) partitions[i].lane = -1;
+    job->partitions = partitions;
+    job->proofs = proofs;
+    job->n_partitions = n_partitions;
+    job->phase = ENGINE_READY;
+    return CUZK_OK;
+}
+
+static const zk_journal_state state_of[] = {
+    [ZK_OUTCOME_COMPLETED] = ZK_JOURNAL_COMPLETED,
+    [ZK_OUTCOME_FAILED] = ZK_JOURNAL_FAILED,
+    [ZK_OUTCOME_CANCELLED] = ZK_JOURNAL_CANCELLED,
+};
+
+static void fill_result(engine_job *job, zk_outcome outcome, cuzk_status status, const char *message) {
+    uint64_t now = zk_now_ns();
+    zk_result *r = &job->result;
+    *r = (zk_result){.kind = (zk_proof_kind)job->meta.kind, .outcome = outcome, .status = status};
+    memcpy(r->job_id, job->meta.job_id, sizeof r->job_id);
+    snprintf(r->message, sizeof r->message, "%s", message ? message : "");
+    if (outcome == ZK_OUTCOME_COMPLETED) {
+        r->proof = (uint8_t *)job->proofs;
+        r->n_proof = (size_t)job->n_partitions * sizeof *job->proofs;
+        job->proofs = NULL;
+    }
+    r->queue_wait_ms = engine_ms((job->started_ns ? job->started_ns : now) - job->accepted_ns);
+    r->srs_load_ms = engine_ms(job->srs_load_ns);
+    r->synthesis_ms = engine_ms(job->synth_ns);
+    r->gpu_compute_ms = engine_ms(job->gpu_ns);
+    r->total_ms = engine_ms(now - job->accepted_ns);
+}
+
+static cuzk_status write_end(zk_engine *engine, const engine_job *job, cuzk_err *err) {
+    const zk_result *r = &job->result;
+    zk_journal_end end = {
+        .state = state_of[r->outcome],
+        .status = r->status,
+        .message = r->message,
+        .proof = r->proof,
+        .n_proof = r->n_proof,
+        .queue_wait_ms = r->queue_wait_ms,
+        .srs_load_ms = r->srs_load_ms,
+        .synthesis_ms = r->synthesis_ms,
+        .gpu_compute_ms = r->gpu_compute_ms,
+        .total_ms = r->total_ms,
+    };
+    bool ended = false;
+    ZK_TRY(engine->journal->ops->end(&ended, engine->journal, job->meta.job_id, &end, err));
+    if (!ended)
+        ZK_LOG_ERROR("a job that was over ended again; the first end stands", zk_kv_str("job", job->meta.job_id));
+    char path[ZK_SPOOL_PATH_BYTES];
+    zk_spool_path(path, engine->options.spool_dir, job->meta.job_id);
+    unlink(path);
+    return CUZK_OK;
+}
+
+static void remove_job(zk_engine *engine, engine_job *job) {
+    for (size_t i = 0; i < engine->n_jobs; i++)
+        if (engine->jobs[i] == job) {
+            memmove(&engine->jobs[i], &engine->jobs[i + 1], (engine->n_jobs - i - 1) * sizeof *engine->jobs);
+            engine->n_jobs--;
+            job->phase = ENGINE_OVER;
+            engine_job_drop(job);
+            return;
+        }
+}
+
+static void count_end(zk_engine *engine, const engine_job *job) {
+    engine_kind_counters *k = &engine->kinds[job->meta.kind < ZK_N_KINDS ? job->meta.kind : 0];
+    switch (job->result.outcome) {
+    case ZK_OUTCOME_COMPLETED:
+        k->n_completed++;
+        k->n_durations++;
+        k->duration_sum_ns += zk_now_ns() - job->accepted_ns;
+        engine_observe(engine, HISTOGRAM_TOTAL, zk_now_ns() - job->accepted_ns);
+        break;
+    case ZK_OUTCOME_FAILED:
+        k->n_failed++;
+        break;
+    default:
+        k->n_cancelled++;
+        break;
+    }
+}
+
+/* Lanes that work for the job are to stop. */
+static void stop_lanes(zk_engine *engine, const engine_job *job) {
+    for (unsigned i = 0; i < engine->n_lanes; i++)
+        if (engine->lanes[i].task.job == job) engine->lanes[i].task.cancel = true;
+}
+
+/* The journal is told, then the watchers; a proof is useful before it is written, so that a full disk delays the
+ * journal alone. The caller holds the job. */
+static void settle(zk_engine *engine, engine_job *job, bool first) {
+    cuzk_err err = {0};
+    cuzk_status status = write_end(engine, job, &err);
+    if (status != CUZK_OK && first)
+        ZK_LOG_ERROR("the journal could not be told the end of a job; trying again", zk_kv_str("job", job->meta.job_id),
+                     zk_kv_str("error", err.message));
+    pthread_mutex_lock(&engine->lock);
+    zk_watch *watches = job->watches;
+    job->watches = NULL;
+    for (zk_watch *w = watches; w; w = w->next) engine->n_watches--;
+    if (status == CUZK_OK) {
+        remove_job(engine, job);
+    } else {
+        job->phase = ENGINE_UNWRITTEN;
+        job->retry_end_ns = zk_now_ns() + 1000000000u;
+    }
+    pthread_cond_broadcast(&engine->work);
+    pthread_cond_broadcast(&engine->done);
+    pthread_mutex_unlock(&engine->lock);
+    while (watches) {
+        zk_watch *w = watches;
+        watches = w->next;
+        w->fn(w->ctx, &job->result);
+        free(w);
+    }
+}
+
+void engine_job_end(zk_engine *engine, engine_job *job, zk_outcome outcome, cuzk_status status, const char *message) {
+    pthread_mutex_lock(&engine->lock);
+    if (!engine_job_is_open(job)) {
+        pthread_mutex_unlock(&engine->lock);
+        return;
+    }
+    job->phase = ENGINE_ENDING;
+    engine_job_hold(job);
+    fill_result(job, outcome, status, message);
+    count_end(engine, job);
+    stop_lanes(engine, job);
+    pthread_cond_broadcast(&engine->work);
+    pthread_mutex_unlock(&engine->lock);
+    if (outcome == ZK_OUTCOME_FAILED)
+        ZK_LOG_WARN("job failed", zk_kv_str("job", job->meta.job_id), zk_kv_str("request", job->request_id),
+                    zk_kv_str("error", job->result.message));
+    else
+        ZK_LOG_INFO(outcome == ZK_OUTCOME_COMPLETED ? "job completed" : "job cancelled",
+                    zk_kv_str("job", job->meta.job_id), zk_kv_str("request", job->request_id),
+                    zk_kv_u64("total_ms", job->result.total_ms));
+    settle(engine, job, true);
+    pthread_mutex_lock(&engine->lock);
+    engine_job_drop(job);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+void engine_job_finish_if_done(zk_engine *engine, engine_job *job) {
+    pthread_mutex_lock(&engine->lock);
+    bool done = job->phase == ENGINE_READY && job->n_done == job->n_partitions;
+    pthread_mutex_unlock(&engine->lock);
+    if (done) engine_job_end(engine, job, ZK_OUTCOME_COMPLETED, CUZK_OK, NULL);
+}
+
+void engine_jobs_retry(zk_engine *engine) {
+    for (;;) {
+        engine_job *job = NULL;
+        pthread_mutex_lock(&engine->lock);
+        uint64_t now = zk_now_ns();
+        for (size_t i = 0; i < engine->n_jobs && !job; i++)
+            if (engine->jobs[i]->phase == ENGINE_UNWRITTEN && engine->jobs[i]->retry_end_ns <= now) {
+                job = engine->jobs[i];
+                job->phase = ENGINE_ENDING;
+                engine_job_hold(job);
+            }
+        pthread_mutex_unlock(&engine->lock);
+        if (!job) return;
+        settle(engine, job, false);
+        pthread_mutex_lock(&engine->lock);
+        engine_job_drop(job);
+        pthread_mutex_unlock(&engine->lock);
+    }
+}
+
+/* ---- what callers do with them ---- */
+
+void zk_result_clear(zk_result *result) {
+    free(result->proof);
+    *result = (zk_result){0};
+}
+
+cuzk_status zk_engine_watch(zk_watch **out, zk_engine *engine, const char *job_id, zk_watch_fn fn, void *ctx,
+                            cuzk_err *err) {
+    if (out) *out = NULL;
+    zk_watch *watch = zk_malloc(sizeof *watch);
+    if (!watch) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory to wait for a job");
+    *watch = (zk_watch){.fn = fn, .ctx = ctx};
+    pthread_mutex_lock(&engine->lock);
+    engine_job *job = engine_job_find(engine, job_id);
+    if (job && job->phase != ENGINE_UNWRITTEN) {
+        watch->next = job->watches;
+        job->watches = watch;
+        engine->n_watches++;
+        if (out) *out = watch;
+        pthread_mutex_unlock(&engine->lock);
+        return CUZK_OK;
+    }
+    if (job) engine_job_hold(job);
+    pthread_mutex_unlock(&engine->lock);
+    free(watch);
+    if (job) { /* decided; nothing changes the result any more */
+        fn(ctx, &job->result);
+        pthread_mutex_lock(&engine->lock);
+        engine_job_drop(job);
+        pthread_mutex_unlock(&engine->lock);
+        return CUZK_OK;
+    }
+    zk_result result;
+    ZK_TRY(engine->journal->ops->result(&result, engine->journal, job_id, err));
+    fn(ctx, &result);
+    zk_result_clear(&result);
+    return CUZK_OK;
+}
+
+bool zk_engine_unwatch(zk_engine *engine, const char *job_id, void *ctx) {
+    bool found = false;
+    pthread_mutex_lock(&engine->lock);
+    engine_job *job = engine_job_find(engine, job_id);
+    for (zk_watch **at = job ? &job->watches : NULL; at && *at; at = &(*at)->next)
+        if ((*at)->ctx == ctx) {
+            zk_watch *watch = *at;
+            *at = watch->next;
+            free(watch);
+            engine->n_watches--;
+            found = true;
+            break;
+        }
+    pthread_mutex_unlock(&engine->lock);
+    return found;
+}
+
+typedef struct awaiter {
+    pthread_mutex_t lock;
+    pthread_cond_t fired;
+    bool done, no_memory;
+    zk_result *result;
+} awaiter;
+
+static void await_fired(void *ctx, const zk_result *result) {
+    awaiter *a = ctx;
+    pthread_mutex_lock(&a->lock);
+    *a->result = *result;
+    if (result->n_proof) {
+        a->result->proof = zk_malloc(result->n_proof);
+        a->no_memory = !a->result->proof;
+        if (a->result->proof) memcpy(a->result->proof, result->proof, result->n_proof);
+    }
+    a->done = true;
+    pthread_cond_signal(&a->fired);
+    pthread_mutex_unlock(&a->lock);
+}
+
+static void cond_init_monotonic(pthread_cond_t *cond) {
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+cuzk_status zk_engine_await(zk_result *result, zk_engine *engine, const char *job_id, uint64_t timeout_ms,
+                            bool (*gave_up)(void *ctx), void *ctx, cuzk_err *err) {
+    awaiter a = {.lock = PTHREAD_MUTEX_INITIALIZER, .result = result};
+    *result = (zk_result){0};
+    cond_init_monotonic(&a.fired);
+    uint64_t start = zk_now_ns(), limit = timeout_ms > UINT64_MAX / 2000000 ? 0 : timeout_ms * 1000000;
+    cuzk_status status = zk_engine_watch(NULL, engine, job_id, await_fired, &a, err);
+    zk_outcome early = ZK_OUTCOME_UNKNOWN;
+    pthread_mutex_lock(&a.lock);
+    while (status == CUZK_OK && !a.done && early == ZK_OUTCOME_UNKNOWN) {
+        uint64_t now = zk_now_ns(), until = now + (gave_up ? 100000000u : UINT64_C(3600000000000));
+        if (limit && until > start + limit) until = start + limit;
+        struct timespec t = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+        pthread_cond_timedwait(&a.fired, &a.lock, &t);
+        if (a.done) break;
+        if (limit && zk_now_ns() >= start + limit) early = ZK_OUTCOME_TIMEOUT;
+        if (gave_up && gave_up(ctx)) early = ZK_OUTCOME_INTERRUPTED;
+    }
+    pthread_mutex_unlock(&a.lock);
+    if (early != ZK_OUTCOME_UNKNOWN && zk_engine_unwatch(engine, job_id, &a)) {
+        *result = (zk_result){.outcome = early};
+        snprintf(result->job_id, sizeof result->job_id, "%s", job_id);
+    } else if (status == CUZK_OK) { /* it fires, or has fired */
+        pthread_mutex_lock(&a.lock);
+        while (!a.done) pthread_cond_wait(&a.fired, &a.lock);
+        pthread_mutex_unlock(&a.lock);
+    }
+    pthread_cond_destroy(&a.fired);
+    if (a.no_memory) {
+        zk_result_clear(result);
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a proof");
+    }
+    return status;
+}
+
+cuzk_status zk_engine_cancel(bool *was_running, zk_engine *engine, const char *job_id, cuzk_err *err) {
+    (void)err;
+    pthread_mutex_lock(&engine->lock);
+    engine_job *job = engine_job_find(engine, job_id);
+    *was_running = job && engine_job_is_open(job);
+    if (*was_running) engine_job_hold(job);
+    pthread_mutex_unlock(&engine->lock);
+    if (!*was_running) return CUZK_OK;
+    engine_job_end(engine, job, ZK_OUTCOME_CANCELLED, CUZK_CANCELLED, "cancelled by the client");
+    pthread_mutex_lock(&engine->lock);
+    engine_job_drop(job);
+    pthread_mutex_unlock(&engine->lock);
+    return CUZK_OK;
+}

@@ -1,0 +1,154 @@
+/* Takes over what can be read of a damaged journal. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/journal_sqlite.h"
+
+enum { PATH_BYTES = 4200 };
+
+typedef struct salvage {
+    sqlite3 *old, *fresh;
+    sqlite3_stmt *insert, *insert_partition;
+    zk_salvage_report *report;
+} salvage;
+
+/* Copies the row that `from` stands on; false if a value of it is not what belongs there. */
+static bool copy_row(sqlite3_stmt *to, sqlite3_stmt *from, int n_columns) {
+    sqlite3_reset(to);
+    sqlite3_clear_bindings(to);
+    for (int i = 0; i < n_columns; i++)
+        if (sqlite3_bind_value(to, i + 1, sqlite3_column_value(from, i)) != SQLITE_OK) return false;
+    return sqlite3_step(to) == SQLITE_DONE;
+}
+
+static bool job_row_ok(sqlite3_stmt *row) {
+    const char *id = (const char *)sqlite3_column_text(row, 0);
+    sqlite3_int64 state = sqlite3_column_int64(row, 12);
+    return id && zk_job_id_ok(id) && sqlite3_column_bytes(row, 2) == 32 && state >= ZK_JOURNAL_OPEN &&
+           state <= ZK_JOURNAL_CANCELLED && (state != ZK_JOURNAL_COMPLETED || sqlite3_column_bytes(row, 16) % 192 == 0);
+}
+
+/* Rows by their number, each on its own, so that a damaged page costs its rows alone. */
+static void copy_jobs(salvage *s) {
+    sqlite3_stmt *ids = NULL, *row = NULL;
+    const char *const orders[] = {"ASC", "DESC"};
+    /* A scan ends at the first damaged page: the second, from the other end, finds what lies behind it. */
+    for (size_t i = 0; i < 2; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "SELECT %s FROM jobs ORDER BY rowid %s", ZK_JOURNAL_COLUMNS, orders[i]);
+        if (sqlite3_prepare_v2(s->old, text, -1, &row, NULL) != SQLITE_OK) {
+            s->report->n_lost++;
+            return;
+        }
+        int code;
+        while ((code = sqlite3_step(row)) == SQLITE_ROW) {
+            if (!job_row_ok(row)) {
+                if (i == 0) s->report->n_lost++;
+            } else if (copy_row(s->insert, row, ZK_JOURNAL_N_COLUMNS)) {
+                s->report->n_jobs++;
+                s->report->n_results += sqlite3_column_int64(row, 12) == ZK_JOURNAL_COMPLETED;
+            }
+        }
+        sqlite3_finalize(row);
+        if (code == SQLITE_DONE) break;
+        if (i == 0) s->report->n_lost++;
+    }
+    if (sqlite3_prepare_v2(s->old, "SELECT job_id, idx, proof, srs_load_ns, synth_ns, gpu_ns FROM partitions", -1, &ids,
+                           NULL) == SQLITE_OK)
+        while (sqlite3_step(ids) == SQLITE_ROW)
+            if (sqlite3_column_bytes(ids, 2) == 192) copy_row(s->insert_partition, ids, 6);
+    sqlite3_finalize(ids);
+}
+
+/* Open jobs are all in the spool; a job whose row was lost comes back as accepted. */
+static void take_spool(salvage *s, const char *spool_dir) {
+    DIR *dir = opendir(spool_dir);
+    if (!dir) return;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        size_t n = strlen(entry->d_name);
+        char path[PATH_BYTES];
+        zk_spooled spooled;
+        if (n < 7 || strcmp(entry->d_name + n - 6, ".spool") != 0) continue;
+        if ((size_t)snprintf(path, sizeof path, "%s/%s", spool_dir, entry->d_name) >= sizeof path) continue;
+        if (zk_spooled_open(&spooled, path, true, NULL) != CUZK_OK) {
+            s->report->n_lost++;
+            continue;
+        }
+        const zk_content_meta *m = &spooled.meta;
+        sqlite3_reset(s->insert);
+        sqlite3_clear_bindings(s->insert);
+        sqlite3_bind_text(s->insert, 1, m->job_id, -1, SQLITE_STATIC);
+        sqlite3_bind_text(s->insert, 2, m->request_id, (int)m->n_request_id, SQLITE_STATIC);
+        sqlite3_bind_blob(s->insert, 3, m->digest, sizeof m->digest, SQLITE_STATIC);
+        const uint64_t numbers[] = {
+            m->kind,          m->priority, m->partition_index, m->sector_bytes,     m->registered_proof,
+            m->sector_number, m->miner_id, m->accepted_ms,     spooled.map.n_bytes, ZK_JOURNAL_OPEN};
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            sqlite3_bind_int64(s->insert, 4 + (int)i, (sqlite3_int64)numbers[i]);
+        if (sqlite3_step(s->insert) == SQLITE_DONE) {
+            s->report->n_jobs++;
+            s->report->n_from_spool++;
+        }
+        sqlite3_reset(s->insert);
+        zk_spooled_close(&spooled);
+    }
+    closedir(dir);
+}
+
+static cuzk_status move_aside(char damaged[PATH_BYTES], const char *path, cuzk_err *err) {
+    const char *const suffixes[] = {"", "-wal", "-shm"};
+    time_t now = time(NULL);
+    if ((size_t)snprintf(damaged, PATH_BYTES, "%s.damaged-%lld", path, (long long)now) >= PATH_BYTES - 8)
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
+    for (size_t i = 0; i < 3; i++) {
+        char from[PATH_BYTES + 8], to[PATH_BYTES + 8];
+        snprintf(from, sizeof from, "%s%s", path, suffixes[i]);
+        snprintf(to, sizeof to, "%s%s", damaged, suffixes[i]);
+        if (rename(from, to) != 0 && (i == 0 || errno != ENOENT))
+            return ZK_FAIL(err, errno == ENOENT ? CUZK_NOT_FOUND : CUZK_IO, "%s: cannot be moved aside: %s", from,
+                           strerror(errno));
+    }
+    return CUZK_OK;
+}
+
+cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *path, const char *spool_dir, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    salvage s = {.report = report};
+    char damaged[PATH_BYTES], spool[PATH_BYTES];
+    int lock_fd = -1;
+    *report = (zk_salvage_report){0};
+    if ((size_t)snprintf(spool, sizeof spool, "%s%s", spool_dir ? spool_dir : path, spool_dir ? "" : ".spool") >=
+        sizeof spool)
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the spool folder is too long");
+    ZK_GOTO(zk_journal_lock(&lock_fd, path, err));
+    ZK_GOTO(move_aside(damaged, path, err));
+    snprintf(report->damaged_path, sizeof report->damaged_path, "%.*s", (int)sizeof report->damaged_path - 1, damaged);
+    ZK_GOTO(zk_journal_db_open(&s.fresh, path, err));
+    /* Without OR IGNORE: a row that is there already fails and is not counted. */
+    const char *insert =
+        "INSERT INTO jobs (" ZK_JOURNAL_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    if (sqlite3_prepare_v2(s.fresh, insert, -1, &s.insert, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(s.fresh, "INSERT OR IGNORE INTO partitions VALUES (?,?,?,?,?,?)", -1, &s.insert_partition,
+                           NULL) != SQLITE_OK)
+        ZK_GOTO(zk_journal_fail(s.fresh, path, "prepare", sqlite3_extended_errcode(s.fresh), err));
+    ZK_GOTO(zk_journal_exec(s.fresh, path, "BEGIN", err));
+    /* A head that is beyond reading leaves the spool. */
+    if (sqlite3_open_v2(damaged, &s.old, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK)
+        copy_jobs(&s);
+    else
+        report->n_lost++;
+    take_spool(&s, spool);
+    ZK_GOTO(zk_journal_exec(s.fresh, path, "COMMIT", err));
+out:
+    sqlite3_finalize(s.insert);
+    sqlite3_finalize(s.insert_partition);
+    sqlite3_close(s.old);
+    sqlite3_close(s.fresh);
+    if (lock_fd >= 0) close(lock_fd);
+    return status;
+}
