@@ -17,6 +17,11 @@ links zstd.h -lzstd || optional="$optional libzstd-dev"
 # Without them there is no daemon.
 have pkg-config || optional="$optional pkg-config"
 links sqlite3.h -lsqlite3 || optional="$optional libsqlite3-dev"
+links grpc/grpc.h "-lgrpc -lgpr" || optional="$optional libgrpc-dev"
+links protobuf-c/protobuf-c.h -lprotobuf-c || optional="$optional libprotobuf-c-dev"
+links microhttpd.h -lmicrohttpd || optional="$optional libmicrohttpd-dev"
+have protoc || optional="$optional protobuf-compiler"
+have protoc-c || optional="$optional protobuf-c-compiler"
 [ -n "$need$optional" ] || exit 0
 
 root=""

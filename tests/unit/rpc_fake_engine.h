@@ -1,0 +1,37 @@
+/* An engine that proves nothing: jobs end when a test says so. */
+#ifndef RPC_FAKE_ENGINE_H
+#define RPC_FAKE_ENGINE_H
+
+#include "engine/engine.h"
+
+#define FAKE_MAX_JOBS 4096
+
+typedef struct fake_field {
+    zk_content_field field;
+    uint64_t n;
+    uint64_t hash; /* of its bytes, FNV-1a */
+} fake_field;
+
+typedef struct fake_job {
+    char job_id[ZK_JOB_ID_BYTES];
+    zk_engine_request request;
+    char request_id[ZK_REQUEST_ID_MAX_BYTES + 1];
+    fake_field fields[64];
+    size_t n_fields;
+    zk_outcome outcome; /* UNKNOWN: queued */
+    uint8_t proof[192];
+} fake_job;
+
+zk_engine *fake_create(void);
+void fake_destroy(zk_engine *engine);
+size_t fake_n_jobs(zk_engine *engine);
+fake_job *fake_job_at(zk_engine *engine, size_t i);
+void fake_finish(zk_engine *engine, const char *job_id, zk_outcome outcome, const char *message);
+size_t fake_n_watches(zk_engine *engine);
+size_t fake_n_open_contents(zk_engine *engine);
+/* The next submit fails so. */
+void fake_fail_submit(zk_engine *engine, cuzk_status status, const char *message);
+uint64_t fake_hash(uint64_t hash, const void *data, size_t n); /* start with FAKE_HASH */
+#define FAKE_HASH UINT64_C(0xcbf29ce484222325)
+
+#endif
