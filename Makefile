@@ -37,7 +37,7 @@ fuzz:
 	@scripts/fuzz.sh $${SECONDS:-60}
 
 format:
-	@find src tests bench fuzz include -name '*.[ch]' | xargs clang-format -i
+	@find $(wildcard src tests bench fuzz include) -name '*.[ch]' | xargs clang-format -i
 
 clean:
 	rm -rf build build-*

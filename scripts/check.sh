@@ -12,6 +12,7 @@ run() {
     name=$1
     shift
     start=$(date +%s)
+    [ ! -t 1 ] || printf '%s ...\r' "$name"
     "$@" >"$log/$name.log" 2>&1
     code=$?
     line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log/$name.log" | tail -n 1)
