@@ -3,10 +3,7 @@
  *
  * Vanilla bytes of one sector (bincode of FallbackPoStSectorProof): integers little-endian, no alignment, hashes 32
  * bytes. In order: sector number u64; comm_r; number of sector proofs u64, always 1; number of openings u64 (66 for
- * WinningPoSt, 10 for WindowPoSt); the openings; comm_c; comm_r_last. An opening begins with a tag u32 for the shape of
- * the tree: 0 (no node above the base trees): root, leaf, path; 1 (a sub node) and 2 (also a top node): base path, sub
- * path, top path where there is one, root, leaf. A path is a count u64 of nodes, and for each from the bottom up: the
- * number u64 of siblings, the siblings, the position u64 of the running node among them.
+ * WinningPoSt, 10 for WindowPoSt); the openings (opening_bytes.h); comm_c; comm_r_last.
  */
 #ifndef ZK_FILECOIN_POST_H
 #define ZK_FILECOIN_POST_H

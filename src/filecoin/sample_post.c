@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "filecoin/challenges.h"
+#include "filecoin/opening_bytes.h"
 #include "filecoin/post.h"
 #include "filecoin/sample.h"
 #include "filecoin/tree.h"
@@ -71,44 +72,22 @@ static uint8_t *put_node(uint8_t *at, const uint8_t node[32]) {
     return at + 32;
 }
 
-static uint8_t *put_path(uint8_t *at, const zk_opening_shape *shape, const uint32_t *index,
-                         const uint8_t (*siblings)[32], uint32_t first, uint32_t n) {
-    at = put_u64(at, n);
-    for (uint32_t level = 0; level < first; level++) siblings += zk_opening_arity(shape, level) - 1;
-    for (uint32_t level = first; level < first + n; level++) {
-        uint32_t n_siblings = zk_opening_arity(shape, level) - 1;
-        at = put_u64(at, n_siblings);
-        for (uint32_t k = 0; k < n_siblings; k++) at = put_node(at, *siblings++);
-        at = put_u64(at, index[level]);
-    }
-    return at;
-}
-
 static uint8_t *put_opening(uint8_t *at, const zk_tree *tree, uint64_t leaf) {
-    const zk_opening_shape *shape = &tree->shape;
     uint32_t index[ZK_TREE_MAX_LEVELS];
-    uint8_t siblings[ZK_TREE_MAX_LEVELS * 7][32];
-    const uint8_t(*s)[32] = (const uint8_t(*)[32])siblings;
+    uint8_t siblings[ZK_TREE_MAX_LEVELS * 7][32], root[32], leaf_node[32];
+    zk_opening_parts parts = zk_opening_parts_of(&tree->shape);
+    zk_opening_view from = {.root = root, .leaf = leaf_node, .siblings = siblings, .index = index};
+    memcpy(root, zk_tree_top(tree), 32);
+    memcpy(leaf_node, zk_tree_node(tree, 0, leaf), 32);
     zk_tree_open(index, siblings, tree, leaf);
-    uint32_t tag = shape->top_arity ? 2 : shape->sub_arity ? 1 : 0;
-    zk_store_le32(at, tag);
-    at += 4;
-    if (tag == 0) {
-        at = put_node(at, zk_tree_top(tree));
-        at = put_node(at, zk_tree_node(tree, 0, leaf));
-        return put_path(at, shape, index, s, 0, shape->n_base);
-    }
-    at = put_path(at, shape, index, s, 0, shape->n_base);
-    at = put_path(at, shape, index, s, shape->n_base, 1);
-    if (tag == 2) at = put_path(at, shape, index, s, shape->n_base + 1, 1);
-    at = put_node(at, zk_tree_top(tree));
-    return put_node(at, zk_tree_node(tree, 0, leaf));
+    return zk_opening_write(at, &parts, &from);
 }
 
 static cuzk_status put_sector(zk_blob *out, const post_sector *s, const uint64_t *challenges, uint32_t n,
                               cuzk_err *err) {
-    size_t per_opening = 4 + 3 * 8 + 64 + (size_t)s->tree->n_levels * (16 + 7 * 32); /* at most */
-    out->data = zk_malloc(8 + 32 + 16 + 64 + n * per_opening);
+    zk_opening_parts parts = zk_opening_parts_of(&s->tree->shape);
+    out->n = 8 + 32 + 16 + n * zk_opening_n_bytes(&parts) + 64;
+    out->data = zk_malloc(out->n);
     if (!out->data) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "sample: no memory for a vanilla proof");
     uint8_t *at = put_u64(out->data, s->number);
     at = put_node(at, s->comm_r);
@@ -116,8 +95,7 @@ static cuzk_status put_sector(zk_blob *out, const post_sector *s, const uint64_t
     at = put_u64(at, n);
     for (uint32_t i = 0; i < n; i++) at = put_opening(at, s->tree, challenges[i]);
     at = put_node(at, s->comm_c);
-    at = put_node(at, zk_tree_top(s->tree));
-    out->n = (size_t)(at - out->data);
+    put_node(at, zk_tree_top(s->tree));
     return CUZK_OK;
 }
 

@@ -200,7 +200,7 @@ static cuzk_status make_sector(update_sector *s, uint64_t sector_bytes, uint32_t
 
 /* ---- partition proofs ---- */
 
-static void open_leaf(zk_update_path path, const rule_tree *tree, uint64_t leaf) {
+static void open_leaf(zk_opening_view path, const rule_tree *tree, uint64_t leaf) {
     memcpy(path.root, top(tree), 32);
     memcpy(path.leaf, node_of(tree, 0, leaf), 32);
     uint64_t m = leaf;

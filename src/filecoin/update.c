@@ -108,7 +108,7 @@ cuzk_status zk_update_proof_hints(uint8_t (*hints)[32], size_t n_hints, const zk
                                   uint32_t partition, const zk_update_proof *proof, cuzk_err *err) {
     const zk_update_shape *shape = &s->shape;
     zk_update_opening openings[ZK_UPDATE_MAX_CHALLENGES];
-    zk_update_path path[ZK_UPDATE_N_TREES];
+    zk_opening_view path[ZK_UPDATE_N_TREES];
     zk_update_partition p = {.k_and_h_select = k_and_h_select(s, partition),
                              .comm_r_old = s->comm_r_old,
                              .comm_d_new = s->comm_d_new,
@@ -257,8 +257,8 @@ static void challenges(uint64_t *challenges, size_t *n, size_t max, const zk_job
 static size_t facts(zk_job_fact facts[ZK_JOB_MAX_FACTS], const zk_job *job) {
     const update_input *input = input_of(job);
     const zk_update_statement *s = &input->statement;
-    zk_update_path old = zk_update_proof_path(&input->proofs[0], &s->shape, 0, ZK_UPDATE_OLD);
-    zk_update_path new = zk_update_proof_path(&input->proofs[0], &s->shape, 0, ZK_UPDATE_NEW);
+    zk_opening_view old = zk_update_proof_path(&input->proofs[0], &s->shape, 0, ZK_UPDATE_OLD);
+    zk_opening_view new = zk_update_proof_path(&input->proofs[0], &s->shape, 0, ZK_UPDATE_NEW);
     size_t n = 0;
     facts[n++] = (zk_job_fact){"comm_r_old", s->comm_r_old, 1, 32, false};
     facts[n++] = (zk_job_fact){"comm_d_new", s->comm_d_new, 1, 32, false};

@@ -6,10 +6,7 @@
  * comm_r = Poseidon(comm_c, comm_r_last) for both replicas; comm_c is that of the original sealing.
  *
  * Vanilla bytes of one partition (bincode): comm_c; number of apex leaves u64, the leaves; number of challenges u64;
- * for each an opening in the old replica's tree, in the data tree, in the new replica's tree. An opening is, for a tree
- * of one kind of node: 0 as u32, root, leaf, path; for one with a sub node (1 as u32) or a sub and a top node (2): the
- * base path, the sub path, the top path, root, leaf. A path is a count u64 of nodes, and for each from the bottom up:
- * the number u64 of siblings, the siblings, the position u64 of the running node among them.
+ * for each an opening (opening_bytes.h) in the old replica's tree, in the data tree, in the new replica's tree.
  */
 #ifndef ZK_FILECOIN_UPDATE_H
 #define ZK_FILECOIN_UPDATE_H
@@ -17,6 +14,7 @@
 #include "base/pool.h"
 #include "circuit/update.h"
 #include "field/fr.h"
+#include "filecoin/opening_bytes.h"
 
 /* What a proof states. */
 typedef struct zk_update_statement {
@@ -56,8 +54,8 @@ typedef enum zk_update_tree { ZK_UPDATE_OLD, ZK_UPDATE_DATA, ZK_UPDATE_NEW, ZK_U
  */
 typedef struct zk_update_proof {
     uint8_t comm_c[32];
-    uint8_t (
-        *nodes)[32]; /* apex leaves; then of each challenge, for each tree: root, leaf, siblings from the leaf up */
+    /* Apex leaves; then of each challenge, for each tree: root, leaf, siblings from the leaf up. */
+    uint8_t (*nodes)[32];
     uint32_t *index; /* of each challenge, for each tree: positions from the leaf up */
 } zk_update_proof;
 
@@ -65,13 +63,8 @@ typedef struct zk_update_proof {
 cuzk_status zk_update_proof_alloc(zk_update_proof *proof, const zk_update_shape *shape, cuzk_err *err) ZK_MUST_USE;
 void zk_update_proof_free(zk_update_proof *proof);
 
-typedef struct zk_update_path {
-    uint8_t *root, *leaf;
-    uint8_t (*siblings)[32];
-    uint32_t *index;
-} zk_update_path;
-zk_update_path zk_update_proof_path(const zk_update_proof *proof, const zk_update_shape *shape, uint32_t challenge,
-                                    zk_update_tree tree);
+zk_opening_view zk_update_proof_path(const zk_update_proof *proof, const zk_update_shape *shape, uint32_t challenge,
+                                     zk_update_tree tree);
 uint32_t zk_update_tree_n_levels(const zk_update_shape *shape, zk_update_tree tree);
 uint32_t zk_update_tree_arity(const zk_update_shape *shape, zk_update_tree tree, uint32_t level);
 

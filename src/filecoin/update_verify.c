@@ -97,7 +97,7 @@ static cuzk_status check_comm_r(place *p, zk_update_check check, const uint8_t c
 }
 
 /* Index, path and root of an opening in a replica's tree; `check` is the first of the three in a row. */
-static cuzk_status check_replica(place *p, const context *c, const zk_update_path *path, zk_update_check check,
+static cuzk_status check_replica(place *p, const context *c, const zk_opening_view *path, zk_update_check check,
                                  const uint8_t comm_r_last[32]) {
     uint8_t root[32];
     for (uint32_t level = 0; level < c->shape->tree.n_nodes; level++) {
@@ -110,7 +110,7 @@ static cuzk_status check_replica(place *p, const context *c, const zk_update_pat
     return check_node(p, check + 2, path->root, comm_r_last);
 }
 
-static cuzk_status check_data(place *p, const context *c, const zk_update_path *path) {
+static cuzk_status check_data(place *p, const context *c, const zk_opening_view *path) {
     uint8_t root[32];
     for (uint32_t level = 0; level < c->shape->node_bits; level++) {
         p->at.level = level;
@@ -124,7 +124,7 @@ static cuzk_status check_data(place *p, const context *c, const zk_update_path *
 
 /* The path in the data, known to lead to comm_d_new, and the apex tree have the same nodes where they meet. With that
  * the apex tree's root lies under comm_d_new in the partition's place, and all paths agree above it. */
-static cuzk_status check_apex(place *p, const context *c, const partition *own, const zk_update_path *path) {
+static cuzk_status check_apex(place *p, const context *c, const partition *own, const zk_opening_view *path) {
     const zk_update_shape *shape = c->shape;
     uint8_t node[32];
     size_t at =
@@ -155,7 +155,7 @@ static cuzk_status check_encoding(place *p, const context *c, const uint8_t old[
 static cuzk_status check_challenge(place *p, const context *c, size_t k, uint32_t i) {
     const zk_update_proof *proof = &c->proofs[k];
     const partition *own = &c->partitions[k];
-    zk_update_path path[ZK_UPDATE_N_TREES], first_old, first_new;
+    zk_opening_view path[ZK_UPDATE_N_TREES], first_old, first_new;
     first_old = zk_update_proof_path(proof, c->shape, 0, ZK_UPDATE_OLD);
     first_new = zk_update_proof_path(proof, c->shape, 0, ZK_UPDATE_NEW);
     for (unsigned t = 0; t < ZK_UPDATE_N_TREES; t++)

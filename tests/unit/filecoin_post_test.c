@@ -264,17 +264,17 @@ static const expectation *expect_of(const zk_json_value *edit, const char *what)
         {"comm_r", "comm_r", NULL},
         {"sectors.len", NULL, "number of sector proofs"},
         {"inclusion.len", NULL, "number of openings"},
-        {".tag", NULL, "tag"},
+        {".tag", NULL, "variant"},
         {".root", "opening_path", NULL},
         {".leaf", "opening_path", NULL},
-        {".base.len", NULL, "number of nodes on the path"},
-        {"hashes.len", NULL, "number of siblings"},
+        {".base.len", NULL, "number of levels"},
+        {"hashes.len", NULL, "number of hashes"},
         {"hashes[", "opening_path", NULL},
         {".index", "opening_index", NULL},
         {"comm_c", "comm_r", NULL},
     };
     static const expectation out_of_range = {"", NULL, "index: found"}, not_canonical = {"", NULL, "field element"};
-    static const expectation too_short = {"", NULL, "up to the end"}, too_long = {"", NULL, "expected the end"};
+    static const expectation too_short = {"", NULL, "up to the end"}, too_long = {"", NULL, "end: found "};
     static const expectation order = {"", "opening_index", NULL};
     const char *op = get_text(edit, "op");
     if (strcmp(op, "truncate") == 0) return &too_short;
@@ -344,7 +344,7 @@ static void test_lists(void) {
         {"one vanilla input that carries two sector proofs", NULL, "number of sector proofs: found 2"},
         {"vanilla input without a sector proof", NULL, "number of sector proofs: found 0"},
         {"vanilla input without openings", NULL, "number of openings: found 0"},
-        {"opening 0 starts one level above the leaves", NULL, "number of nodes on the path: found 1"},
+        {"opening 0 starts one level above the leaves", NULL, "number of levels: found 1"},
         {"two vanilla inputs for WinningPoSt", NULL, "found 2 entries"},
         {"65 openings for WinningPoSt", NULL, "number of openings: found 65"},
         {"67 openings for WinningPoSt", NULL, "number of openings: found 67"},

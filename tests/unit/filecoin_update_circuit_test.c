@@ -36,7 +36,7 @@ static uint8_t *find_node(const update_case *c, const char *field, uint32_t **in
     zk_update_tree tree = strcmp(tree_name, "r_old") == 0   ? ZK_UPDATE_OLD
                           : strcmp(tree_name, "d_new") == 0 ? ZK_UPDATE_DATA
                                                             : ZK_UPDATE_NEW;
-    zk_update_path path = zk_update_proof_path(&c->proof, shape, i, tree);
+    zk_opening_view path = zk_update_proof_path(&c->proof, shape, i, tree);
     field += end;
     if (strcmp(field, "root") == 0) return path.root;
     if (strcmp(field, "leaf") == 0) return path.leaf;

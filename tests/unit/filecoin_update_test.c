@@ -535,8 +535,8 @@ static void test_partitions(void) {
         cuzk_err e = {0};
         ZK_CHECK_OK(zk_pool_create(&pool, n_threads, &err), err);
         ZK_CHECK_OK(zk_update_verify(&failure, &c[0].statement, proofs, 0, N, pool, &err), err);
-        zk_update_path early = zk_update_proof_path(&proofs[1], &c[0].statement.shape, 7, ZK_UPDATE_NEW);
-        zk_update_path late = zk_update_proof_path(&proofs[3], &c[0].statement.shape, 2, ZK_UPDATE_OLD);
+        zk_opening_view early = zk_update_proof_path(&proofs[1], &c[0].statement.shape, 7, ZK_UPDATE_NEW);
+        zk_opening_view late = zk_update_proof_path(&proofs[3], &c[0].statement.shape, 2, ZK_UPDATE_OLD);
         early.index[3] ^= 5;
         late.leaf[0] ^= 1;
         ZK_CHECK(zk_update_verify(&failure, &c[0].statement, proofs, 0, N, pool, &e) == CUZK_CHECK_FAILED);
