@@ -15,6 +15,10 @@ typedef enum zk_log_level { ZK_LOG_DEBUG, ZK_LOG_INFO, ZK_LOG_WARN, ZK_LOG_ERROR
 /* Defaults: ZK_LOG_WARN, to file descriptor 2. The descriptor stays the caller's. */
 void zk_log_set_level(zk_log_level level);
 void zk_log_set_fd(int fd);
+/* Lines as logfmt (the default), or each as a JSON object with the same members: values that are numbers as JSON writes
+ * them are numbers, true and false booleans, all others strings. */
+typedef enum zk_log_format { ZK_LOG_FORMAT_LOGFMT, ZK_LOG_FORMAT_JSON } zk_log_format;
+void zk_log_set_format(zk_log_format format);
 /* "debug", "info", "warn", "error", "off". */
 bool zk_log_level_parse(zk_log_level *level, const char *text);
 

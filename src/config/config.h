@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "base/status.h"
+#include "base/log.h"
 
 /* Sizes: bytes, "5GiB", "500MB". Durations: seconds, "5m", "1h30m", "250ms". Lists: an array, or one value; in
  * environment and flags items are separated by commas. */
@@ -26,8 +26,6 @@ typedef struct zk_config_list {
     char **items;
     size_t n;
 } zk_config_list;
-
-typedef enum zk_log_format { ZK_LOG_FORMAT_LOGFMT, ZK_LOG_FORMAT_JSON } zk_log_format;
 
 typedef struct zk_config {
     struct {

@@ -120,6 +120,30 @@ static void test_log_context(void) {
     ZK_CHECKF(strstr(text, "msg=in job=7 stage=\"msm h\" dev=0 n=1\n") && strstr(text, "msg=out\n"), "%s", text);
 }
 
+static void test_log_json(void) {
+    zk_log_context job = {0};
+    zk_log_context_add(&job, zk_kv_str("job", "a-7"));
+    log_begin(ZK_LOG_INFO);
+    zk_log_set_format(ZK_LOG_FORMAT_JSON);
+    zk_log_context_use(&job);
+    ZK_LOG_INFO("keys \"loaded\"", zk_kv_u64("n", 12), zk_kv_i64("d", -3), zk_kv_double("s", 0.25),
+                zk_kv_bool("ok", true), zk_kv_str("esc", "\"\\\n\t\x01 \xff"), zk_kv_str("id", "007"),
+                zk_kv_str("empty", ""), zk_kv_double("e", 1e30));
+    zk_log_context_use(NULL);
+    char longest[9000];
+    memset(longest, '\x01', sizeof longest - 1);
+    longest[8999] = 0;
+    ZK_LOG_INFO("long", zk_kv_u64("n", 1), zk_kv_str("cut", longest));
+    zk_log_set_format(ZK_LOG_FORMAT_LOGFMT);
+    const char *text = log_end();
+    ZK_CHECKF(strncmp(text, "{\"level\":\"info\",\"ts\":\"20", 24) == 0, "%s", text);
+    ZK_CHECKF(strstr(text,
+                     "\"msg\":\"keys \\\"loaded\\\"\",\"job\":\"a-7\",\"n\":12,\"d\":-3,\"s\":0.25,\"ok\":true,"
+                     "\"esc\":\"\\\"\\\\\\n\\t\\u0001 \xef\xbf\xbd\",\"id\":\"007\",\"empty\":\"\",\"e\":1e+30}\n"),
+              "%s", text);
+    ZK_CHECKF(strstr(text, "\"msg\":\"long\",\"n\":1}\n"), "%s", text);
+}
+
 static void test_log_long(void) {
     char longest[9000];
     memset(longest, 'y', sizeof longest - 1);
@@ -236,5 +260,5 @@ static void test_progress(void) {
 }
 
 ZK_TEST_MAIN(ZK_CASE(test_status), ZK_CASE(test_log_lines), ZK_CASE(test_log_levels), ZK_CASE(test_log_context),
-             ZK_CASE(test_log_long), ZK_CASE(test_log_threads), ZK_CASE(test_rand), ZK_CASE(test_cancel),
-             ZK_CASE(test_progress))
+             ZK_CASE(test_log_json), ZK_CASE(test_log_long), ZK_CASE(test_log_threads), ZK_CASE(test_rand),
+             ZK_CASE(test_cancel), ZK_CASE(test_progress))
