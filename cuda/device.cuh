@@ -40,8 +40,8 @@ cuzk_status cuda_fail(cuzk_err *err, const char *file, int line, const char *wha
         if (zk_e_ != cudaSuccess) return zk::cuda_fail(err, __FILE__, __LINE__, "launch of " #kernel, zk_e_);          \
     } while (0)
 
-constexpr int MAX_LANES = 4;
-constexpr int MAX_SCRATCH = 128;
+constexpr int MAX_LANES = 6;
+constexpr int MAX_SCRATCH = 160;
 constexpr size_t PINNED_BYTES = 1 << 20; /* for each lane */
 
 /* Twiddle tables of one transform size; see ntt.cu. */

@@ -3,6 +3,12 @@
 
 namespace zk {
 
+__global__ void __launch_bounds__(256) spread_x(uint4 *base_x, const affine<fp> *bases, u32 n) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x; /* a 16-byte piece */
+    const u32 point = i / 4, piece = i % 4;
+    if (point < n && piece < 3) base_x[i] = ((const uint4 *)&bases[point])[piece];
+}
+
 __global__ void __launch_bounds__(256) prepare_scalars(u32 *planes, const fr *scalars, u32 n, window_plan plan) {
     const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
@@ -185,7 +191,7 @@ __global__ void __launch_bounds__(256)
             for (u32 q = threadIdx.x; q < large_pairs[slot]; q += 256)
                 pairs[large_at[slot] + q] = make_uint2(b.entry(2 * q), b.entry(2 * q + 1));
         }
-        if (larger) __syncthreads();
+        __syncthreads();
     }
 }
 

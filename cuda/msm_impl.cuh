@@ -13,7 +13,11 @@ inline u32 add_threads_for(const zk_cuda *d, u32 n_pairs) {
     if (n_pairs >= full * 8) return full;
     return ceil_div(n_pairs, 8);
 }
-constexpr u32 INVERT_SHARE = 16; /* products that share one inversion */
+/* Products that share one inversion: many when there are enough to fill the chip, few when latency is what counts. */
+inline u32 invert_share(u32 threads) {
+    const u32 share = threads / 4096;
+    return share < 1 ? 1 : share > 16 ? 16 : share;
+}
 
 constexpr u32 MAX_CHAIN_ROUNDS = 128;
 
@@ -22,6 +26,7 @@ template <class F> struct add_chain {
     zk_cuda *device;
     cudaStream_t stream;
     const affine<F> *bases;
+    const uint4 *base_x = nullptr; /* see point_source */
     uint4 *pool = nullptr; /* sums, planes of pool_size */
     u32 pool_used = 0, pool_size;
     uint4 *prefix;         /* [planes_of<F> * most pairs of a round] */
@@ -55,14 +60,14 @@ template <class F> cuzk_status add_round(add_chain<F> &c, pair_list list, u32 n_
                        c.pool_size - c.pool_used);
     if (c.rounds == MAX_CHAIN_ROUNDS) return ZK_FAIL(err, CUZK_INTERNAL, "msm: more than %u rounds", MAX_CHAIN_ROUNDS);
     const special_list specials{c.special_counts + c.rounds++, c.special_pairs};
-    const point_source<F> source{c.bases, c.pool, c.pool_size};
+    const point_source<F> source{c.bases, c.pool, c.pool_size, c.base_x};
     const u32 threads = add_threads_for(c.device, n_pairs), blocks = ceil_div(threads, ADD_THREADS);
     auto forward = add_forward<F>;
     auto backward = add_backward<F, sizeof(F) == sizeof(fp) ? 4 : 2>;
     auto invert = invert_products<F>;
     ZK_RUN(forward, blocks, ADD_THREADS, 0, c.stream, source, list, n_pairs, threads, c.prefix, c.product,
            specials);
-    const u32 inverters = ceil_div(threads, INVERT_SHARE);
+    const u32 inverters = ceil_div(threads, invert_share(threads));
     ZK_RUN(invert, ceil_div(inverters, 64), 64, 0, c.stream, c.product, c.scratch, threads, inverters);
     uint4 *out = c.pool + c.pool_used;
     ZK_RUN(backward, blocks, ADD_THREADS, 0, c.stream, out, source, list, n_pairs, threads, c.prefix, c.product);
@@ -259,7 +264,7 @@ template <class F> cuzk_status lane_finish(msm_lane<F> *l, u32 *parts, cuzk_err 
     *parts = ceil_div(s.weighted(), sum_threads<F>::value);
     auto weighted = weighted_sum<F>;
     ZK_RUN_BARRIERS(weighted, *parts *l->count, sum_threads<F>::value, sum_threads<F>::value * sizeof(xyzz<F>), stream,
-                    l->sums, (point_source<F>{c.bases, c.pool, c.pool_size}), l->grid, s, rows_first, columns_first, *parts);
+                    l->sums, (point_source<F>{c.bases, c.pool, c.pool_size, c.base_x}), l->grid, s, rows_first, columns_first, *parts);
     return CUZK_OK;
 }
 
@@ -278,6 +283,12 @@ template <class F> cuzk_status lanes_join(zk_cuda *d, u32 lanes, cuzk_err *err) 
     return CUZK_OK;
 }
 
+#if defined(ZK_CUDA_EMULATE)
+constexpr u32 SPREAD_FROM = 200; /* so that tests take both ways */
+#else
+constexpr u32 SPREAD_FROM = 1u << 20;
+#endif
+
 /* One slice, n > 0. */
 template <class F>
 cuzk_status msm_slice(xyzz<F> *result, zk_cuda *d, const affine<F> *bases, const fr *scalars, u32 n, msm_shape s,
@@ -292,6 +303,14 @@ cuzk_status msm_slice(xyzz<F> *result, zk_cuda *d, const affine<F> *bases, const
     ZK_TRY(memory.take(&gathered, (size_t)n_windows * parts_most, "msm window sums", err));
     for (u32 i = 0; i < s.lanes; i++) ZK_TRY(lane_allocate(&lanes[i], memory, d, (int)i, bases, n, s, err));
 
+    /* Worth it where the bases do not stay in the L2 cache, and only if there is room. */
+    cuzk_err none = {};
+    uint4 *base_x = nullptr;
+    if (sizeof(F) == sizeof(fp) && n >= SPREAD_FROM && n < (1u << 30) &&
+        memory.take(&base_x, (size_t)4 * n, "msm x coordinates", &none) == CUZK_OK) {
+        ZK_RUN(spread_x, ceil_div((u64)4 * n, 256), 256, 0, d->main, base_x, (const affine<fp> *)bases, n);
+        for (u32 i = 0; i < s.lanes; i++) lanes[i].chain.base_x = base_x;
+    }
     ZK_RUN(prepare_scalars, ceil_div(n, 256), 256, 0, d->main, planes, scalars, n, s.windows);
     ZK_TRY(lanes_fork<F>(d, s.lanes, err));
     const u32 batches = ceil_div(n_windows, s.batch);
@@ -422,7 +441,7 @@ cuzk_status masked_sum(void *result, zk_cuda *d, zk_dptr bases, zk_dptr bits, si
     }
     auto plain = plain_sum<F>;
     ZK_RUN_BARRIERS(plain, SUM_BLOCKS, sum_threads<F>::value, sum_threads<F>::value * sizeof(xyzz<F>), d->main, sums,
-                    (point_source<F>{c.bases, c.pool, c.pool_size}), from_bases ? refs : nullptr, first, count, extra);
+                    (point_source<F>{c.bases, c.pool, c.pool_size, c.base_x}), from_bases ? refs : nullptr, first, count, extra);
     ZK_CUDA_TRY(cudaMemcpyAsync(d->pinned[0], sums, SUM_BLOCKS * sizeof(xyzz<F>), cudaMemcpyDeviceToHost, d->main));
     ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
     const xyzz<F> *host = (const xyzz<F> *)d->pinned[0];

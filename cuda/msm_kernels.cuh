@@ -55,11 +55,13 @@ ZK_HD void store_element(uint4 *p, size_t stride, const fp2 &a) {
     store_strided(p + planes_of<fp>::value * stride, stride, a.c1);
 }
 
-/* pool: [2 planes_of<F>][pool_size], x then y. */
+/* pool: [2 planes_of<F>][pool_size], x canonical, then y, for Fp in [0, 2p). base_x: null, or the x of the bases 64 bytes apart
+ * (Fp): memory is read in pieces of 64 bytes, and of the 96-byte points every other x lies across two. */
 template <class F> struct point_source {
     const affine<F> *bases;
     const uint4 *pool;
     u32 pool_size;
+    const uint4 *base_x;
 
     struct place {
         const uint4 *p;
@@ -80,10 +82,16 @@ template <class F> struct point_source {
         return (ref & REF_POOL) ? place{pool + index, pool_size}
                                 : place{(const uint4 *)bases + index * (2 * planes_of<F>::value), 1};
     }
+    ZK_HD F x_of(u32 ref) const {
+        if (sizeof(F) == sizeof(fp) && base_x && !(ref & REF_POOL))
+            return place{base_x + (size_t)(ref & REF_INDEX) * 4, 1}.x();
+        return at(ref).x();
+    }
     __host__ __device__ inline affine<F> get(u32 ref) const {
         if (ref == REF_NONE) return affine<F>::infinity();
         const place p = at(ref);
         affine<F> r{p.x(), p.y()};
+        if (ref & REF_POOL) r.y = canonical(r.y);
         if (ref & REF_NEG) r.y = neg(r.y);
         return r;
     }
@@ -139,7 +147,7 @@ __global__ void __launch_bounds__(ADD_THREADS)
         F d;
         bool special = r.x == REF_NONE || r.y == REF_NONE;
         if (!special) {
-            const F x1 = source.at(r.x).x(), x2 = source.at(r.y).x();
+            const F x1 = source.x_of(r.x), x2 = source.x_of(r.y);
             d = sub_plus<1>(x2, x1);
             special = maybe_special(d, x1, x2);
         }
@@ -195,17 +203,23 @@ __global__ void __launch_bounds__(ADD_THREADS, MIN_BLOCKS)
                 F y1 = source.at(r.x).y(), y2 = source.at(r.y).y();
                 negate_if(&y1, r.x & REF_NEG);
                 negate_if(&y2, r.y & REF_NEG);
-                l = mul_lazy(l, sub_plus<1>(y2, y1));
+                /* Fp: y1, y2 < 2p, the numerator < 4p, l < 1.6p. Fp2 keeps its parts below 2p, so y is canonical there. */
+                constexpr bool lazy = sizeof(F) == sizeof(fp);
+                l = mul_lazy(l, sub_plus<lazy ? 2 : 1>(y2, y1));
                 F x3 = sub_plus<2>(sqr_lazy(l), add_raw(x1, x2)); /* < 4p */
                 x3 = reduce_once<1>(reduce_once<2>(x3));
                 store_element(out + i, stride, x3);
-                F y3 = sub_plus<1>(mul_lazy(l, sub_plus<1>(x1, x3)), y1); /* < 3p */
-                store_element(out + i + y_at, stride, reduce_once<1>(reduce_once<2>(y3)));
+                F y3 = reduce_once<2>(sub_plus<lazy ? 2 : 1>(mul_lazy(l, sub_plus<1>(x1, x3)), y1)); /* from < 4p */
+                if (!lazy) y3 = reduce_once<1>(y3);
+                store_element(out + i + y_at, stride, y3);
             }
         }
         if (i == t) break;
     }
 }
+
+/* x of each base, 64 bytes apart. */
+__global__ void __launch_bounds__(256) spread_x(uint4 *base_x, const affine<fp> *bases, u32 n);
 
 template <class F>
 __global__ void __launch_bounds__(64) add_special(uint4 *out, point_source<F> source, pair_list list,

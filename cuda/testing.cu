@@ -41,7 +41,7 @@ cuzk_status test_bases(zk_cuda *d, zk_dptr out, zk_dptr tables, u32 low, size_t 
         ZK_TRY(add_round(c, pair_list{pairs, 0}, here, err));
         auto convert = planes_to_points<F>;
         ZK_RUN(convert, ceil_div(here, 256), 256, 0, d->main, (affine<F> *)out + at,
-               (point_source<F>{c.bases, c.pool, c.pool_size}), here);
+               (point_source<F>{c.bases, c.pool, c.pool_size, nullptr}), here);
     }
     return CUZK_OK;
 }

@@ -1,0 +1,55 @@
+# The CUDA code. With nvcc: the library zk_cuda, and its tests and benchmark as programs that need a device (target cuda_check,
+# run by scripts/device-check.sh, not by `make check`). With any C++ compiler its arithmetic and its kernels are tested on the
+# host: tests/unit/cuda.cmake.
+#
+#   CUZK_CUDA            AUTO (if nvcc is found), ON, OFF
+#   CUZK_CUDA_ARCHS      what to compile for: "90" (default), or "release" for sm_75 to sm_120 in one fat binary
+set(CUZK_CUDA AUTO CACHE STRING "Build the CUDA code: AUTO, ON, OFF")
+set(CUZK_CUDA_ARCHS "90" CACHE STRING "CUDA architectures, e.g. 90 or 80;90, or release")
+
+include(CheckLanguage)
+if(CUZK_CUDA STREQUAL "OFF")
+  return()
+endif()
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  if(CUZK_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "CUZK_CUDA=ON, but nvcc was not found")
+  endif()
+  return()
+endif()
+
+if(CUZK_CUDA_ARCHS STREQUAL "release")
+  set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 86-real 89-real 90-real 100-real 120)
+else()
+  set(CMAKE_CUDA_ARCHITECTURES ${CUZK_CUDA_ARCHS})
+endif()
+enable_language(CXX)
+enable_language(CUDA)
+
+add_library(zk_cuda STATIC EXCLUDE_FROM_ALL cuda/device.cu cuda/msm_common.cu cuda/msm_g1.cu cuda/msm_g2.cu cuda/ntt.cu cuda/sort.cu)
+set_target_properties(zk_cuda PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
+target_include_directories(zk_cuda PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_compile_options(zk_cuda PRIVATE --expt-relaxed-constexpr -lineinfo)
+if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.4)
+  target_compile_options(zk_cuda PRIVATE --split-compile=0) # the passes of the transforms in parallel
+endif()
+# Linked without their usage requirements: the flags of the C code are not for nvcc.
+target_link_libraries(zk_cuda INTERFACE $<LINK_ONLY:zk_base>)
+
+add_library(zk_cuda_testing STATIC EXCLUDE_FROM_ALL cuda/testing.cu)
+set_target_properties(zk_cuda_testing PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
+target_compile_options(zk_cuda_testing PRIVATE --expt-relaxed-constexpr)
+target_link_libraries(zk_cuda_testing PUBLIC zk_cuda)
+
+foreach(program cuda_msm_test cuda_ntt_test)
+  add_executable(${program} EXCLUDE_FROM_ALL tests/unit/${program}.cpp)
+  target_include_directories(${program} PRIVATE tests src)
+  target_compile_definitions(${program} PRIVATE ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors")
+  target_link_libraries(${program} PRIVATE zk_cuda $<LINK_ONLY:zk_curve> $<LINK_ONLY:zk_ntt> $<LINK_ONLY:zk_field>
+                                           $<LINK_ONLY:zk_base>)
+endforeach()
+add_executable(bench_cuda EXCLUDE_FROM_ALL cuda/bench_cuda.cpp)
+target_include_directories(bench_cuda PRIVATE src)
+target_link_libraries(bench_cuda PRIVATE zk_cuda_testing $<LINK_ONLY:zk_curve> $<LINK_ONLY:zk_field> $<LINK_ONLY:zk_base>)
+add_custom_target(cuda_check DEPENDS cuda_msm_test cuda_ntt_test bench_cuda)

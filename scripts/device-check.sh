@@ -1,0 +1,38 @@
+#!/bin/sh
+# Builds the CUDA code on a machine with a GPU, runs its tests there, then the benchmarks; one table last.
+#
+#   scripts/device-check.sh [quick | full] [build folder]
+#
+# quick: the tests and a short table (under two minutes on 16 cores and one H200); full: also the large sizes and, where it is
+# installed, compute-sanitizer on small sizes. Needs cmake, a C and a C++ compiler, nvcc; no other library, no network.
+set -eu
+mode=${1:-full}
+build=${2:-build-device-check}
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+
+generator=
+command -v ninja >/dev/null 2>&1 && generator="-G Ninja"
+cmake -S . -B "$build" $generator -DCUZK_CUDA=ON ${CUZK_CUDA_ARCHS:+-DCUZK_CUDA_ARCHS="$CUZK_CUDA_ARCHS"} >"$build.log" 2>&1 ||
+    { tail -20 "$build.log"; exit 1; }
+cmake --build "$build" --target cuda_check -j "$(nproc)" >>"$build.log" 2>&1 || { tail -40 "$build.log"; exit 1; }
+
+status=0
+for program in cuda_msm_test cuda_ntt_test; do
+    "$build/$program" || status=1
+done
+
+if [ "$mode" = full ] && command -v compute-sanitizer >/dev/null 2>&1; then
+    for tool in memcheck racecheck initcheck; do
+        echo "compute-sanitizer $tool"
+        compute-sanitizer --tool $tool --error-exitcode 9 "$build/cuda_msm_test" points masked_g1 2>&1 | tail -1 || status=1
+    done
+fi
+
+if [ "$mode" = full ]; then
+    "$build/bench_cuda" rate ntt 20 ntt 22 ntt 24 ntt 26 ntt 27 nttfull 27 quotient 27 quotientfull 27 \
+        mask1 26 mask2 24 g1 16 g1 20 g1 22 g1 24 g1 26 g1 27 g2 20 g2 22 g2 24 2>/dev/null || status=1
+else
+    "$build/bench_cuda" repeat 3 rate ntt 20 nttfull 27 mask1 26 g1 20 g1 26 g2 20 2>/dev/null || status=1
+fi
+exit $status

@@ -1,0 +1,39 @@
+# The CUDA code on the host: its arithmetic as portable C++ and as carry chains, its kernels in the emulator.
+include(CheckLanguage)
+check_language(CXX)
+if(CMAKE_CXX_COMPILER)
+  enable_language(CXX)
+  set(cuda_dir ${CMAKE_SOURCE_DIR}/cuda)
+  function(cuzk_cuda_host_test name source)
+    cmake_parse_arguments(arg "" "" "DEFINE;LINK;LISTS" ${ARGN})
+    add_executable(${name} ${source})
+    set_target_properties(${name} PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+    target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unknown-pragmas)
+    target_compile_definitions(${name} PRIVATE _GNU_SOURCE ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors" ${arg_DEFINE})
+    foreach(lib ${arg_LINK}) # without their usage requirements: flags for C
+      target_link_libraries(${name} PRIVATE $<LINK_ONLY:${lib}>)
+    endforeach()
+    target_link_libraries(${name} PRIVATE Threads::Threads)
+    cuzk_test_lists(${name} ${arg_LISTS})
+  endfunction()
+
+  set(field_test ${CMAKE_CURRENT_LIST_DIR}/cuda_field_test.cpp)
+  cuzk_cuda_host_test(test_cuda_field ${field_test} LINK zk_field zk_base LISTS check full unit)
+  cuzk_cuda_host_test(test_cuda_field_chains ${field_test} DEFINE ZK_PTX_ON_HOST LINK zk_field zk_base LISTS check full unit)
+
+  # Everything else of cuda/ as C++ with kernels run by emulate.cpp.
+  set(emulated device msm_common msm_g1 msm_g2 ntt sort)
+  list(TRANSFORM emulated REPLACE "(.+)" "${cuda_dir}/\\1.cu")
+  set_source_files_properties(${emulated} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++")
+  add_library(zk_cuda_emulated STATIC EXCLUDE_FROM_ALL ${emulated} ${cuda_dir}/emulate.cpp)
+  set_target_properties(zk_cuda_emulated PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
+  target_compile_definitions(zk_cuda_emulated PUBLIC ZK_CUDA_EMULATE)
+  target_compile_options(zk_cuda_emulated PRIVATE -Wall -Wextra -Wno-unknown-pragmas)
+  target_include_directories(zk_cuda_emulated PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(zk_cuda_emulated INTERFACE $<LINK_ONLY:zk_base>)
+  cuzk_cuda_host_test(test_cuda_msm ${CMAKE_CURRENT_LIST_DIR}/cuda_msm_test.cpp
+                       DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_curve zk_field zk_base LISTS full)
+  cuzk_cuda_host_test(test_cuda_ntt ${CMAKE_CURRENT_LIST_DIR}/cuda_ntt_test.cpp
+                       DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_ntt zk_field zk_base LISTS full)
+endif()
