@@ -12,7 +12,7 @@ links stdlib.h || need="$need libc6-dev"
 have make || need="$need make"
 have cmake || need="$need cmake"
 have ninja || need="$need ninja-build"
-# Without it compressed input is refused and the tests that read it fail.
+# Without it compressed input is refused, and tests that need it are left out.
 links zstd.h -lzstd || optional="$optional libzstd-dev"
 # Without them there is no daemon.
 have pkg-config || optional="$optional pkg-config"
