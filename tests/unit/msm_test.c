@@ -121,7 +121,7 @@ static void test_memory(void) {
     static const struct {
         const char *limit;
         size_t g1, g2, thread; /* MiB */
-    } bounds[] = {{"adx", 700, 600, 2}, {NULL, 1700, 600, 4}};
+    } bounds[] = {{"adx", 700, 600, 2}, {NULL, 700, 600, 4}};
     ZK_CHECK(zk_msm_g1_mem_bytes(0, 1) == 0 && zk_msm_g2_mem_bytes(0, 1) == 0);
     for (int k = 0; k < 2; k++) {
         limit_cpu(bounds[k].limit);

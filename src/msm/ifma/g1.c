@@ -122,7 +122,7 @@ static __mmask8 vec_maybe_zero(const VEC *a) {
 #define ROW_COORDINATES 3 /* x, beta x, y */
 #define WINDOW_BITS_LEAST 4
 #define WINDOW_BITS_MOST 19
-#define SLICE_MOST ((size_t)1 << 22)
+#define SLICE_MOST ((size_t)1 << 21)
 static const uint32_t image_x[8] = {0, 1}, image_y[8] = {2, 2};
 
 static void windows_of(zk_windows *w, unsigned c) { zk_windows_half(w, c); }
