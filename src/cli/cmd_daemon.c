@@ -1,0 +1,318 @@
+/* cuzk daemon: settings, engine, gRPC, status page, signals, systemd. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/span.h"
+#include "cli/commands.h"
+#include "config/config.h"
+#include "engine/engine.h"
+#include "rpc/http.h"
+#include "rpc/server.h"
+
+typedef struct daemon_args {
+    const char *config_path, *listen, *journal, *status_listen, *worker_fault;
+    cli_option *options;
+    size_t n_options, n_own;
+    const char **values; /* of the options made from the table of keys */
+} daemon_args;
+
+/* ---- systemd ---- */
+
+/* One datagram to the service manager; nothing if there is none. */
+static void notify(const char *text) {
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    size_t n = path ? strlen(path) : 0;
+    if (n == 0 || n >= sizeof to.sun_path) return;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return;
+    memcpy(to.sun_path, path, n);
+    if (to.sun_path[0] == '@') to.sun_path[0] = 0; /* the abstract name space */
+    if (sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&to,
+               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) < 0)
+        ZK_LOG_WARN("the service manager cannot be told", zk_kv_str("text", text), zk_kv_str("error", strerror(errno)));
+    close(fd);
+}
+
+/* Half of the watchdog's period in ms, 0: none. */
+static int watchdog_ms(void) {
+    const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+    if (!usec || (pid && strtol(pid, NULL, 10) != getpid())) return 0;
+    long long us = strtoll(usec, NULL, 10);
+    return us > 2000 && us < 2000000000000 ? (int)(us / 2000) : 0;
+}
+
+/* ---- signals: a byte each through a pipe ---- */
+
+static int signal_pipe[2] = {-1, -1};
+
+static void on_signal(int number) {
+    int saved = errno;
+    char byte = (char)number;
+    if (write(signal_pipe[1], &byte, 1) < 0) {} /* a full pipe holds the same news already */
+    errno = saved;
+}
+
+static cuzk_status take_signals(cuzk_err *err) {
+    if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0) return ZK_FAIL(err, CUZK_IO, "pipe: %s", strerror(errno));
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    return CUZK_OK;
+}
+
+/* The next signal, or 0 after timeout_ms (-1: never). */
+static int next_signal(int timeout_ms) {
+    struct pollfd p = {.fd = signal_pipe[0], .events = POLLIN};
+    char byte = 0;
+    if (poll(&p, 1, timeout_ms) <= 0) return 0;
+    return read(signal_pipe[0], &byte, 1) == 1 ? byte : 0;
+}
+
+/* ---- settings ---- */
+
+static void log_warning(void *ctx, const char *text) {
+    (void)ctx;
+    ZK_LOG_WARN("settings", zk_kv_str("text", text));
+}
+
+static cuzk_status read_settings(zk_config **config, const daemon_args *a, zk_config_warn_fn warn, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    zk_config *c = NULL;
+    ZK_GOTO(zk_config_create(&c, err));
+    if (a->config_path) ZK_GOTO(zk_config_read_file(c, a->config_path, warn, NULL, err));
+    ZK_GOTO(zk_config_read_environment(c, environ, warn, NULL, err));
+    for (size_t i = a->n_own; i < a->n_options; i++) {
+        char source[80];
+        snprintf(source, sizeof source, "--%s", a->options[i].name);
+        if (a->options[i].given) ZK_GOTO(zk_config_set(c, a->options[i].name, a->values[i - a->n_own], source, err));
+    }
+    if (a->listen) ZK_GOTO(zk_config_set(c, "daemon.listen", a->listen, "--listen", err));
+    if (a->journal) ZK_GOTO(zk_config_set(c, "journal.path", a->journal, "--journal", err));
+    if (a->status_listen) ZK_GOTO(zk_config_set(c, "daemon.status_listen", a->status_listen, "--status-listen", err));
+    ZK_GOTO(zk_config_check(c, warn, NULL, err));
+    *config = c;
+    c = NULL;
+out:
+    zk_config_destroy(c);
+    return status;
+}
+
+/* Workers take level and format from the environment. */
+static void apply_logging(const zk_config *c) {
+    static const char *const levels[] = {"debug", "info", "warn", "error", "off", "debug"};
+    zk_log_level level = ZK_LOG_INFO;
+    zk_log_level_parse(&level, levels[c->logging.level]);
+    zk_log_set_level(level);
+    bool json = c->logging.format == ZK_LOG_FORMAT_JSON;
+    zk_log_set_format(json ? ZK_LOG_FORMAT_JSON : ZK_LOG_FORMAT_LOGFMT);
+    setenv("CUZK_LOGGING_LEVEL", levels[c->logging.level], 1);
+    setenv("CUZK_LOGGING_FORMAT", json ? "json" : "logfmt", 1);
+}
+
+static zk_engine_options engine_options(const zk_config *c, const daemon_args *a) {
+    uint64_t threads = c->gpus.gpu_threads ? c->gpus.gpu_threads : c->synthesis.threads;
+    return (zk_engine_options){
+        .param_cache = c->srs.param_cache,
+        .journal_path = c->journal.path,
+        .spool_dir = c->journal.spool[0] ? c->journal.spool : NULL,
+        .n_workers = (unsigned)c->gpus.workers_per_device,
+        .worker_threads = (unsigned)threads,
+        .no_express = !c->scheduler.express_workers,
+        .memory_budget_bytes = c->memory.total_budget_bytes,
+        .safety_margin_bytes = c->memory.safety_margin_bytes,
+        .eviction_min_idle_ms = c->memory.eviction_min_idle_ms,
+        .max_queued = (uint32_t)c->daemon.max_queued,
+        .retention_ms = c->journal.retention_ms,
+        .aging_ms = c->scheduler.aging_ms,
+        .group_wait_ms = c->scheduler.sort_by_type ? c->scheduler.max_batch_wait_ms : 1,
+        .job_limit_ms = c->daemon.job_limit_ms,
+        .worker_fault = a->worker_fault,
+    };
+}
+
+/* All or nothing: a file with an error changes nothing. */
+static void reload(zk_config **config, const daemon_args *a) {
+    zk_config *fresh = NULL;
+    cuzk_err err = {0};
+    char before[1024], after[1024], ready[80];
+    snprintf(ready, sizeof ready, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, zk_now_ns() / 1000);
+    notify(ready);
+    if (read_settings(&fresh, a, log_warning, &err) != CUZK_OK) {
+        ZK_LOG_ERROR("settings are not reloaded", zk_kv_str("error", err.message));
+        notify("READY=1");
+        return;
+    }
+    for (size_t i = 0; i < zk_config_n_keys; i++) {
+        const zk_config_key *key = &zk_config_keys[i];
+        zk_config_format(before, sizeof before, *config, i);
+        zk_config_format(after, sizeof after, fresh, i);
+        if (strcmp(before, after) == 0) continue;
+        if (key->flags & ZK_CONFIG_RELOADABLE)
+            ZK_LOG_INFO("setting changed", zk_kv_str("key", key->name), zk_kv_str("before", before),
+                        zk_kv_str("now", after));
+        else
+            ZK_LOG_WARN("this setting needs a restart", zk_kv_str("key", key->name), zk_kv_str("running_with", before),
+                        zk_kv_str("file_has", after));
+    }
+    /* Only what takes effect is taken over, so that the next reload still compares with what runs. */
+    (*config)->logging = fresh->logging;
+    (*config)->daemon.drain_timeout_ms = fresh->daemon.drain_timeout_ms;
+    apply_logging(*config);
+    zk_config_destroy(fresh);
+    ZK_LOG_INFO("settings reloaded");
+    notify("READY=1");
+}
+
+/* ---- life ---- */
+
+static bool is_alive(zk_engine *engine) {
+    zk_engine_status *st = NULL;
+    cuzk_err err = {0};
+    bool alive = zk_engine_get_status(&st, engine, &err) == CUZK_OK;
+    zk_engine_status_destroy(st);
+    return alive;
+}
+
+static void serve(zk_config **config, const daemon_args *a, zk_engine *engine) {
+    int period = watchdog_ms();
+    for (;;) {
+        int number = next_signal(period ? period : -1);
+        if (number == SIGTERM || number == SIGINT) {
+            ZK_LOG_INFO("asked to end", zk_kv_str("signal", number == SIGTERM ? "TERM" : "INT"));
+            return;
+        }
+        if (number == SIGHUP) reload(config, a);
+        if (period && is_alive(engine)) notify("WATCHDOG=1");
+    }
+}
+
+/* Running partitions may end; a second signal cuts that short. */
+static void drain(const zk_config *c, zk_engine *engine, zk_rpc_server *server) {
+    uint64_t start = zk_now_ns(), limit_ms = c->daemon.drain_timeout_ms;
+    notify("STOPPING=1");
+    zk_rpc_server_drain(server);
+    for (;;) {
+        cuzk_err err = {0};
+        char extend[64];
+        if (zk_engine_drain(engine, 100, &err) == CUZK_OK) {
+            ZK_LOG_INFO("nothing runs any more");
+            return;
+        }
+        int number = next_signal(100);
+        uint64_t passed_ms = (zk_now_ns() - start) / 1000000;
+        if (number == SIGTERM || number == SIGINT || passed_ms >= limit_ms) {
+            ZK_LOG_WARN("running partitions are given up; their jobs go on at the next start",
+                        zk_kv_str("because", passed_ms >= limit_ms ? "daemon.drain_timeout" : "second signal"));
+            return;
+        }
+        snprintf(extend, sizeof extend, "EXTEND_TIMEOUT_USEC=%d", 30000000);
+        notify(extend);
+    }
+}
+
+static void raise_file_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static cuzk_status run_daemon(const daemon_args *a, cuzk_err *err) {
+    zk_config *config = NULL;
+    zk_engine *engine = NULL;
+    zk_rpc_server *server = NULL;
+    zk_http *http = NULL;
+    cuzk_status status = CUZK_OK;
+    ZK_GOTO(read_settings(&config, a, NULL, err));
+    apply_logging(config);
+    zk_config_destroy(config);
+    config = NULL;
+    ZK_GOTO(read_settings(&config, a, log_warning, err)); /* again, as now warnings can be logged as wanted */
+    ZK_GOTO(take_signals(err));
+    raise_file_limit();
+    zk_engine_options options = engine_options(config, a);
+    ZK_LOG_INFO("starting", zk_kv_str("journal", options.journal_path), zk_kv_str("param_cache", options.param_cache));
+    ZK_GOTO(zk_engine_create(&engine, &options, err));
+    zk_rpc_options rpc = {
+        .listen = config->daemon.listen.items,
+        .n_listen = config->daemon.listen.n,
+        .max_message_bytes = config->daemon.max_message_bytes,
+        .socket_mode = (unsigned)strtoul(config->daemon.socket_mode, NULL, 8),
+        .tls_certificate = config->daemon.tls_certificate,
+        .tls_key = config->daemon.tls_key,
+        .tls_client_ca = config->daemon.tls_client_ca,
+    };
+    ZK_GOTO(zk_rpc_server_create(&server, engine, &rpc, err));
+    if (config->daemon.status_listen[0])
+        ZK_GOTO(zk_http_create(&http, config->daemon.status_listen, engine, server, err));
+    notify("READY=1");
+    ZK_LOG_INFO("ready");
+    serve(&config, a, engine);
+    drain(config, engine, server);
+out:
+    zk_http_destroy(http);
+    zk_rpc_server_destroy(server);
+    zk_engine_destroy(engine);
+    if (status == CUZK_OK) ZK_LOG_INFO("ended");
+    zk_config_destroy(config);
+    return status;
+}
+
+static int run(const cli_command *self, int argc, char **argv) {
+    daemon_args a = {0};
+    bool help = false;
+    cuzk_err err = {0};
+    cuzk_status status = CUZK_OK;
+    char(*texts)[256] = NULL;
+    const cli_option own[] = {
+        {"config", "FILE", CLI_STRING, &a.config_path, "settings, TOML (see `cuzk config sample`)"},
+        {"listen", "ADDR", CLI_STRING, &a.listen, "short for --daemon.listen"},
+        {"status-listen", "ADDR", CLI_STRING, &a.status_listen, "short for --daemon.status_listen"},
+        {"journal", "FILE", CLI_STRING, &a.journal, "short for --journal.path"},
+        {"test-worker-fault", "FAULT", CLI_STRING, &a.worker_fault, "for tests: a fault for the workers"},
+    };
+    a.n_own = sizeof own / sizeof own[0];
+    a.options = zk_calloc(a.n_own + zk_config_n_keys, sizeof *a.options);
+    a.values = zk_calloc(zk_config_n_keys, sizeof *a.values);
+    texts = zk_calloc(zk_config_n_keys, sizeof *texts);
+    if (!a.options || !a.values || !texts) ZK_GOTO(ZK_FAIL(&err, CUZK_OUT_OF_MEMORY, "no memory for options"));
+    memcpy(a.options, own, sizeof own);
+    a.n_options = a.n_own;
+    for (size_t i = 0; i < zk_config_n_keys; i++) {
+        const zk_config_key *key = &zk_config_keys[i];
+        if (key->flags & ZK_CONFIG_DEPRECATED) continue;
+        size_t k = a.n_options - a.n_own;
+        snprintf(texts[k], sizeof texts[k], "%s (default %s)", key->help, key->fallback);
+        a.options[a.n_options++] = (cli_option){key->name, "VALUE", CLI_STRING, &a.values[k], texts[k]};
+    }
+    ZK_GOTO(cli_parse(self, argc, argv, a.options, a.n_options, NULL, 0, &help, &err));
+    if (!help) status = run_daemon(&a, &err);
+out:
+    free(a.options);
+    free(a.values);
+    free(texts);
+    return cli_report(self, status, &err);
+}
+
+const cli_command cli_daemon = {
+    "daemon", "serves proofs over gRPC", run,
+    "Settings come from, later ones winning: defaults, --config, the environment (CUZK_DAEMON_LISTEN ...), options.\n"
+    "SIGTERM: no new work, running partitions end, then the daemon; a second one ends it at once. SIGHUP: the file is\n"
+    "read again. What is queued or given up goes on at the next start."};

@@ -1,0 +1,91 @@
+#include "cli/remote.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "cli/session.h"
+#include "filecoin/job.h"
+
+cuzk_status cli_remote_open(cli_remote *r, cuzk_err *err) {
+    const char *address = r->address ? r->address : getenv("CUZK_CONNECT");
+    zk_client_options options = {r->ca, r->certificate, r->key, r->name};
+    if ((r->certificate || r->key || r->name) && !r->ca)
+        return ZK_FAIL(err, CUZK_USAGE, "--tls-cert, --tls-key and --tls-name go with --tls-ca");
+    return zk_client_create(&r->client, address ? address : "unix:///run/curio/cuzk.sock", &options, err);
+}
+
+void cli_remote_close(cli_remote *r) {
+    zk_client_destroy(r->client);
+    r->client = NULL;
+}
+
+cuzk_status cli_remote_call_raw(void **answer, cli_remote *r, const char *method, const void *request, size_t n,
+                                const ProtobufCMessageDescriptor *type, cuzk_err *err) {
+    uint8_t *response = NULL;
+    size_t n_response = 0;
+    *answer = NULL;
+    uint64_t timeout_ms = r->timeout_s > UINT64_MAX / 1000 ? 0 : r->timeout_s * 1000;
+    ZK_TRY(zk_client_call_sync(&response, &n_response, r->client, method, request, n, timeout_ms, cli_cancelled, NULL,
+                               err));
+    *answer = protobuf_c_message_unpack(type, NULL, n_response, response);
+    free(response);
+    return *answer ? CUZK_OK : ZK_FAIL(err, CUZK_INTERNAL, "%s: the answer is no %s", method, type->short_name);
+}
+
+cuzk_status cli_remote_call(void **answer, cli_remote *r, const char *method, const ProtobufCMessage *request,
+                            const ProtobufCMessageDescriptor *type, cuzk_err *err) {
+    size_t n = protobuf_c_message_get_packed_size(request);
+    uint8_t *buffer = zk_malloc(n);
+    if (!buffer) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a message");
+    protobuf_c_message_pack(request, buffer);
+    cuzk_status status = cli_remote_call_raw(answer, r, method, buffer, n, type, err);
+    free(buffer);
+    return status;
+}
+
+/* A PoRep request around the output of commit phase 1. */
+static cuzk_status read_c1(zk_request **out, const char *path, cuzk_err *err) {
+    zk_job *job = NULL;
+    cuzk_status status = CUZK_OK;
+    zk_request *q = zk_calloc(1, sizeof *q);
+    if (!q) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a request");
+    q->request_id = zk_strdup("");
+    if (!q->request_id) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a request"));
+    ZK_GOTO(zk_job_from_c1_file(&job, path, err));
+    ZK_GOTO(zk_file_read(&q->vanilla_proof.data, &q->vanilla_proof.n, path, ZK_REQUEST_MAX_FILE_BYTES, err));
+    q->kind = ZK_KIND_POREP;
+    q->sector_bytes = job->sector_bytes;
+    q->registered_proof = job->registered_number;
+    q->sector_number = job->has_sector ? job->sector : 0;
+    q->miner_id = job->has_miner ? job->miner : 0;
+    *out = q;
+    q = NULL;
+out:
+    zk_job_destroy(job);
+    zk_request_destroy(q);
+    return status;
+}
+
+cuzk_status cli_remote_read_request(zk_request **request, const char *request_path, const char *c1_path,
+                                    cuzk_err *err) {
+    if (!request_path == !c1_path) return ZK_FAIL(err, CUZK_USAGE, "expected one of --request FILE and --c1 FILE");
+    return request_path ? zk_request_read_file(request, request_path, err) : read_c1(request, c1_path, err);
+}
+
+cuzk_status cli_remote_outcome(const Cuzk__V1__AwaitProofResponse *a, cuzk_err *err) {
+    const char *text = a->error_message[0] ? a->error_message : "no reason given";
+    switch (a->status) {
+    case CUZK__V1__AWAIT_PROOF_RESPONSE__STATUS__COMPLETED:
+        return CUZK_OK;
+    case CUZK__V1__AWAIT_PROOF_RESPONSE__STATUS__FAILED:
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "job %s failed: %s", a->job_id, text);
+    case CUZK__V1__AWAIT_PROOF_RESPONSE__STATUS__CANCELLED:
+        return ZK_FAIL(err, CUZK_CHECK_FAILED, "job %s was cancelled", a->job_id);
+    case CUZK__V1__AWAIT_PROOF_RESPONSE__STATUS__TIMEOUT:
+        return ZK_FAIL(err, CUZK_CHECK_FAILED, "job %s has not ended yet", a->job_id);
+    default:
+        return ZK_FAIL(err, CUZK_NOT_FOUND, "job %s: %s", a->job_id, text);
+    }
+}
