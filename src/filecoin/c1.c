@@ -28,12 +28,6 @@ static uint64_t partition_bytes(const zk_c1_shape *s) {
            (32ull * s->nodes_per_challenge + 4ull * s->numbers_per_challenge + 8ull * (s->n_layers + 1));
 }
 
-uint64_t zk_c1_mem_bytes(const zk_registered_seal *seal) {
-    zk_c1_shape shape;
-    if (zk_c1_shape_get(&shape, seal, NULL) != CUZK_OK) return 0;
-    return sizeof(zk_c1) + seal->n_partitions * (sizeof(zk_c1_partition) + partition_bytes(&shape));
-}
-
 cuzk_status zk_c1_add_partition(zk_c1 *c1, cuzk_err *err) {
     const zk_c1_shape *s = &c1->shape;
     zk_c1_partition *grown = zk_realloc(c1->partitions, (c1->n_partitions + 1) * sizeof *grown);

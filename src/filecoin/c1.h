@@ -56,9 +56,6 @@ cuzk_status zk_c1_read_file(zk_c1 **c1, const char *path, cuzk_err *err) ZK_MUST
 cuzk_status zk_c1_read_memory(zk_c1 **c1, const void *data, size_t n, cuzk_err *err) ZK_MUST_USE;
 void zk_c1_destroy(zk_c1 *c1); /* NULL is fine */
 
-/* Bytes held by a C1 of this type. */
-uint64_t zk_c1_mem_bytes(const zk_registered_seal *seal);
-
 cuzk_status zk_c1_shape_get(zk_c1_shape *shape, const zk_registered_seal *seal, cuzk_err *err) ZK_MUST_USE;
 
 /* ---- Views into the arrays of a partition ---- */

@@ -1,14 +1,12 @@
 #include "filecoin/input.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 #ifdef ZK_HAVE_ZSTD
 #include <zstd.h>
 #endif
 
 #include "base/alloc.h"
+#include "base/file.h"
 
 #define PIECE_BYTES ((size_t)256 << 10)
 /* Frames that ask for more window than this are refused: it is what `zstd -19 --long` needs at most by default. */
@@ -18,24 +16,18 @@ typedef struct raw_input {
     zk_input base;
     const uint8_t *memory; /* or a file: */
     size_t n_memory;
-    int fd;
-    char *path;
-    uint64_t offset;
+    zk_file_reader *file;
     uint8_t *buffer; /* [PIECE_BYTES] */
+    size_t n_head;   /* of the buffer: read at opening and not yet handed out */
 } raw_input;
 
 static cuzk_status raw_read_file(zk_input *base, const uint8_t **data, size_t *n, bool *last, cuzk_err *err) {
     raw_input *in = (raw_input *)base;
-    ssize_t got;
-    do got = read(in->fd, in->buffer, PIECE_BYTES);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return ZK_FAIL(err, CUZK_IO, "%s: reading at byte %llu: %s", in->path, (unsigned long long)in->offset,
-                       strerror(errno));
-    in->offset += (uint64_t)got;
+    *n = in->n_head;
+    in->n_head = 0;
+    if (*n == 0) ZK_TRY(zk_file_reader_read(n, in->file, in->buffer, PIECE_BYTES, err));
     *data = in->buffer;
-    *n = (size_t)got;
-    *last = got == 0;
+    *last = *n == 0;
     return CUZK_OK;
 }
 
@@ -50,8 +42,7 @@ static cuzk_status raw_read_memory(zk_input *base, const uint8_t **data, size_t 
 
 static void raw_close(zk_input *base) {
     raw_input *in = (raw_input *)base;
-    if (in->fd >= 0) close(in->fd);
-    free(in->path);
+    zk_file_reader_destroy(in->file);
     free(in->buffer);
     free(in);
 }
@@ -145,7 +136,6 @@ cuzk_status zk_input_open_memory(zk_input **input, const void *data, size_t n, c
     if (!in) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "input: no memory");
     in->base.read = raw_read_memory;
     in->base.close = raw_close;
-    in->fd = -1;
     in->memory = data;
     in->n_memory = n;
     if (is_zstd(data, n)) return wrap_zstd(input, &in->base, err);
@@ -155,28 +145,24 @@ cuzk_status zk_input_open_memory(zk_input **input, const void *data, size_t n, c
 
 cuzk_status zk_input_open_file(zk_input **input, const char *path, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
-    uint8_t head[4];
     raw_input *in = zk_calloc(1, sizeof *in);
     if (!in) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no memory to open it", path);
-    in->fd = -1;
     in->base.read = raw_read_file;
     in->base.close = raw_close;
-    in->path = zk_strdup(path);
     in->buffer = zk_malloc(PIECE_BYTES);
-    if (!in->path || !in->buffer) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no memory to open it", path));
-    in->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (in->fd < 0) ZK_GOTO(ZK_FAIL(err, errno == ENOENT ? CUZK_NOT_FOUND : CUZK_IO, "%s: %s", path, strerror(errno)));
-    ssize_t got = pread(in->fd, head, sizeof head, 0);
-    /* A pipe cannot be looked into; it is taken as plain. */
-    if (got < 0 && errno != ESPIPE) ZK_GOTO(ZK_FAIL(err, CUZK_IO, "%s: %s", path, strerror(errno)));
-    if (is_zstd(head, got < 0 ? 0 : (size_t)got)) {
-        zk_input *source = &in->base;
-        in = NULL;
-        status = wrap_zstd(input, source, err);
-        if (status != CUZK_OK) zk_err_prefix(err, "%s", path);
-        goto out;
+    if (!in->buffer) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no memory to open it", path));
+    ZK_GOTO(zk_file_reader_create(&in->file, path, err));
+    ZK_GOTO(zk_file_reader_read(&in->n_head, in->file, in->buffer, PIECE_BYTES, err));
+    zk_input *opened = &in->base;
+    if (is_zstd(in->buffer, in->n_head)) {
+        in = NULL; /* taken over */
+        status = wrap_zstd(&opened, opened, err);
+        if (status != CUZK_OK) {
+            zk_err_prefix(err, "%s", path);
+            goto out;
+        }
     }
-    *input = &in->base;
+    *input = opened;
     in = NULL;
 out:
     if (in) raw_close(&in->base);

@@ -1,10 +1,9 @@
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "filecoin/first_failure.h"
 #include "filecoin/merkle.h"
 #include "filecoin/post.h"
 
@@ -24,12 +23,9 @@ const char *zk_post_check_name(zk_post_check check) {
  * openings. */
 typedef struct context {
     const zk_post *post;
-    uint32_t per_sector;  /* 1 + openings */
-    pthread_mutex_t lock; /* guards failure, status and err; first is written under it and read anywhere */
-    _Atomic(size_t) first;
-    zk_post_failure failure;
-    cuzk_status status;
-    cuzk_err err;
+    uint32_t per_sector; /* 1 + openings */
+    zk_first_failure first;
+    zk_post_failure failure; /* noted with it */
 } context;
 
 static cuzk_status fail(zk_post_failure *at, zk_post_check check, const char *found, const char *expected,
@@ -101,7 +97,7 @@ static void verify_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     context *c = ctx;
     (void)thread;
     for (size_t k = begin; k < end; k++) {
-        if (k > atomic_load(&c->first)) return;
+        if (zk_first_failure_precedes(&c->first, k)) return;
         cuzk_err err = {0};
         uint32_t place = (uint32_t)(k / c->per_sector), unit = (uint32_t)(k % c->per_sector);
         zk_post_failure at = {.place = place,
@@ -110,25 +106,17 @@ static void verify_range(void *ctx, size_t begin, size_t end, unsigned thread) {
                               .sector = c->post->sectors[place].sector};
         cuzk_status status = unit ? check_opening(&at, c, &err) : check_sector(&at, c, &err);
         if (status == CUZK_OK) continue;
-        pthread_mutex_lock(&c->lock);
-        if (k < atomic_load(&c->first)) {
-            atomic_store(&c->first, k);
-            c->failure = at;
-            c->status = status;
-            c->err = err;
-        }
-        pthread_mutex_unlock(&c->lock);
+        zk_first_failure_note(&c->first, k, status, &err, &c->failure, &at, sizeof c->failure);
     }
 }
 
 cuzk_status zk_post_verify(zk_post_failure *failure, const zk_post *post, zk_pool *pool, cuzk_err *err) {
     context c = {.post = post,
                  .per_sector = 1 + post->type->n_challenges,
-                 .first = SIZE_MAX,
-                 .lock = PTHREAD_MUTEX_INITIALIZER,
+                 .first = ZK_FIRST_FAILURE_INIT,
                  .failure = {.place = ZK_POST_NOWHERE, .opening = ZK_POST_NOWHERE, .level = ZK_POST_NOWHERE}};
     zk_pool_for(pool, (size_t)post->n_sectors * c.per_sector, 4, verify_range, &c);
     if (failure) *failure = c.failure;
-    if (c.status != CUZK_OK && err && err->status == CUZK_OK) *err = c.err;
-    return c.status;
+    if (c.first.status != CUZK_OK && err && err->status == CUZK_OK) *err = c.first.err;
+    return c.first.status;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "circuit/opening.h"
 #include "hash/sha256.h"
 
@@ -91,10 +92,10 @@ static void identifier(char out[ZK_IDENTIFIER_MAX], const char *prefix, uint64_t
     zk_opening_shape tree = tree_of(sector_bytes);
     uint8_t digest[32];
     zk_sha256(digest, text, strlen(text));
-    int n = snprintf(out, ZK_IDENTIFIER_MAX, "%s-merkletree-poseidon_hasher-8-%u-%u%s-", prefix, tree.sub_arity,
-                     tree.top_arity, hasher);
-    for (unsigned i = 0; i < 32 && n > 0 && n < ZK_IDENTIFIER_MAX; i++)
-        n += snprintf(out + n, (size_t)(ZK_IDENTIFIER_MAX - n), "%02x", digest[i]);
+    char hex[65];
+    zk_hex_encode(hex, digest, sizeof digest);
+    snprintf(out, ZK_IDENTIFIER_MAX, "%s-merkletree-poseidon_hasher-8-%u-%u%s-%s", prefix, tree.sub_arity,
+             tree.top_arity, hasher, hex);
 }
 
 void zk_porep_identifier(char out[ZK_IDENTIFIER_MAX], uint64_t sector_bytes) {

@@ -29,6 +29,14 @@ zk_proof_kind zk_proof_kind_by_name(const char *name) {
     return ZK_KIND_UNSPECIFIED;
 }
 
+cuzk_status zk_blob_copy(zk_blob *out, const void *data, size_t n, cuzk_err *err) {
+    out->data = zk_malloc(n);
+    if (!out->data) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %zu bytes", n);
+    memcpy(out->data, data, n);
+    out->n = n;
+    return CUZK_OK;
+}
+
 /* ---- readers of one member, by type ---- */
 
 static cuzk_status read_u64(uint64_t *out, const zk_json_value *value, uint64_t max, const char *name, cuzk_err *err) {

@@ -40,6 +40,9 @@ typedef struct zk_blob {
     size_t n;
 } zk_blob;
 
+/* Allocates; free() out->data. */
+cuzk_status zk_blob_copy(zk_blob *out, const void *data, size_t n, cuzk_err *err) ZK_MUST_USE;
+
 typedef struct zk_request {
     char *request_id; /* never NULL */
     zk_proof_kind kind;

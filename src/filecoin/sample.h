@@ -1,5 +1,5 @@
 /* Valid inputs without an operator's sector: for tests, benchmarks and trying out. All values follow from a text, the
- * same text gives the same input. */
+ * same text gives the same input; it has at most ZK_SAMPLE_MAX_TEXT bytes (else USAGE). */
 #ifndef ZK_FILECOIN_SAMPLE_H
 #define ZK_FILECOIN_SAMPLE_H
 
@@ -10,6 +10,9 @@
 
 /* Sectors up to this size are really sealed. */
 #define ZK_SAMPLE_MAX_SEALED_BYTES (UINT64_C(8) << 20)
+
+#define ZK_SAMPLE_MAX_TEXT 200 /* so that no label made of it is cut */
+cuzk_status zk_sample_check_text(const char *text, cuzk_err *err) ZK_MUST_USE;
 
 /* SHA-256 of the text with the top two bits of the last byte cleared. */
 void zk_sample_seed32(uint8_t out[32], const char *text);

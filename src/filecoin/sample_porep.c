@@ -13,6 +13,13 @@
 #include "hash/fr32.h"
 #include "hash/sha256.h"
 
+cuzk_status zk_sample_check_text(const char *text, cuzk_err *err) {
+    size_t n = strlen(text);
+    if (n <= ZK_SAMPLE_MAX_TEXT) return CUZK_OK;
+    return ZK_FAIL(err, CUZK_USAGE, "sample: the seed text has %zu bytes, at most %d are allowed", n,
+                   ZK_SAMPLE_MAX_TEXT);
+}
+
 void zk_sample_seed32(uint8_t out[32], const char *text) { zk_sha256_trunc254(out, text, strlen(text)); }
 
 void zk_sample_data(uint8_t *out, size_t n, const char *label) {
@@ -283,11 +290,8 @@ static void draw_challenges(uint64_t *challenges, size_t n, const zk_c1 *c1) {
 
 cuzk_status zk_sample_porep(zk_c1 **out, const zk_registered_seal *seal, const char *text, uint64_t miner,
                             uint64_t sector_number, zk_pool *pool, cuzk_err *err) {
-    enum { MAX_TEXT = 200 };
     bool sparse = seal->sector_bytes > ZK_SAMPLE_MAX_SEALED_BYTES;
-    if (strlen(text) > MAX_TEXT)
-        return ZK_FAIL(err, CUZK_USAGE, "sample: the seed text has %zu bytes, at most %d are allowed", strlen(text),
-                       MAX_TEXT);
+    ZK_TRY(zk_sample_check_text(text, err));
     if (sparse && seal->feature != ZK_POREP_INTERACTIVE)
         return ZK_FAIL(
             err, CUZK_UNSUPPORTED,

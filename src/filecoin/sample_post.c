@@ -149,17 +149,19 @@ cuzk_status zk_sample_post(zk_request **out, const zk_registered_post *type, con
                            zk_pool *pool, cuzk_err *err) {
     size_t n = type->kind == ZK_POST_WINNING ? 1 : options->n_sectors;
     if (n == 0 || n > 1000000) return ZK_FAIL(err, CUZK_USAGE, "sample: found %zu sectors, expected 1 to 1000000", n);
+    ZK_TRY(zk_sample_check_text(options->text, err));
     sectors_ctx ctx = {.type = type, .options = options, .sealed = type->sector_bytes <= ZK_SAMPLE_MAX_SEALED_BYTES};
     zk_request *r = zk_calloc(1, sizeof *r);
     char text[256];
+    uint8_t randomness[32];
     cuzk_status status = CUZK_OK;
     if (!r) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "sample: no memory");
     snprintf(text, sizeof text, "%s post randomness", options->text);
-    r->randomness = (zk_blob){zk_malloc(32), 32};
+    zk_sample_seed32(randomness, text);
+    ZK_GOTO(zk_blob_copy(&r->randomness, randomness, sizeof randomness, err));
     r->vanilla_proofs = zk_calloc(n, sizeof *r->vanilla_proofs);
-    if (!r->randomness.data || !r->vanilla_proofs) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "sample: no memory"));
+    if (!r->vanilla_proofs) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "sample: no memory"));
     r->n_vanilla_proofs = n;
-    zk_sample_seed32(r->randomness.data, text);
     r->kind = type->kind == ZK_POST_WINNING ? ZK_KIND_WINNING : ZK_KIND_WINDOW;
     r->sector_bytes = type->sector_bytes;
     r->registered_proof = type->number;

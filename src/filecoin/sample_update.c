@@ -236,20 +236,9 @@ out:
     return status;
 }
 
-static cuzk_status copy_blob(zk_blob *out, const uint8_t bytes[32], cuzk_err *err) {
-    out->data = zk_malloc(32);
-    if (!out->data) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "sample: no memory");
-    memcpy(out->data, bytes, 32);
-    out->n = 32;
-    return CUZK_OK;
-}
-
 cuzk_status zk_sample_update(zk_request **out, const zk_registered_update *type, const char *text, uint64_t miner,
                              uint64_t sector_number, zk_pool *pool, cuzk_err *err) {
-    enum { MAX_TEXT = 200 };
-    if (strlen(text) > MAX_TEXT)
-        return ZK_FAIL(err, CUZK_USAGE, "sample: the seed text has %zu bytes, at most %d are allowed", strlen(text),
-                       MAX_TEXT);
+    ZK_TRY(zk_sample_check_text(text, err));
     update_sector s = {.text = text, .pool = pool};
     char id[64];
     cuzk_status status = CUZK_OK;
@@ -266,9 +255,9 @@ cuzk_status zk_sample_update(zk_request **out, const zk_registered_update *type,
     r->vanilla_proofs = zk_calloc(type->n_partitions, sizeof *r->vanilla_proofs);
     if (!r->request_id || !r->vanilla_proofs) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "sample: no memory"));
     r->n_vanilla_proofs = type->n_partitions;
-    ZK_GOTO(copy_blob(&r->comm_r_old, s.statement.comm_r_old, err));
-    ZK_GOTO(copy_blob(&r->comm_d_new, s.statement.comm_d_new, err));
-    ZK_GOTO(copy_blob(&r->comm_r_new, s.statement.comm_r_new, err));
+    ZK_GOTO(zk_blob_copy(&r->comm_r_old, s.statement.comm_r_old, 32, err));
+    ZK_GOTO(zk_blob_copy(&r->comm_d_new, s.statement.comm_d_new, 32, err));
+    ZK_GOTO(zk_blob_copy(&r->comm_r_new, s.statement.comm_r_new, 32, err));
     for (uint32_t k = 0; k < type->n_partitions; k++) ZK_GOTO(make_partition(&r->vanilla_proofs[k], &s, k, err));
     *out = r;
     r = NULL;

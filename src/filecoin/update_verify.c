@@ -1,12 +1,11 @@
 /* Verification of sector updates without a circuit. */
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "filecoin/first_failure.h"
 #include "filecoin/labels.h"
 #include "filecoin/merkle.h"
 #include "filecoin/update.h"
@@ -81,11 +80,8 @@ typedef struct context {
     uint32_t first_partition;
     partition *partitions;
     zk_fr phi;
-    pthread_mutex_t lock;  /* guards failure, status and err; first is written under it and read anywhere */
-    _Atomic(size_t) first; /* lowest challenge that failed so far, counted over all partitions */
-    zk_update_failure failure;
-    cuzk_status status;
-    cuzk_err err;
+    zk_first_failure first;    /* units: challenges, counted over all partitions */
+    zk_update_failure failure; /* noted with it */
 } context;
 
 /* comm_r is the hash of comm_c and comm_r_last. */
@@ -181,17 +177,10 @@ static void verify_range(void *ctx, size_t begin, size_t end, unsigned thread) {
         cuzk_err err = {0};
         size_t of_partition = k / c->shape->n_challenges;
         place p = place_of(c->first_partition + (uint32_t)of_partition, &err);
-        if (k > atomic_load(&c->first)) return;
+        if (zk_first_failure_precedes(&c->first, k)) return;
         cuzk_status status = check_challenge(&p, c, of_partition, (uint32_t)(k % c->shape->n_challenges));
         if (status == CUZK_OK) continue;
-        pthread_mutex_lock(&c->lock);
-        if (k < atomic_load(&c->first)) {
-            atomic_store(&c->first, k);
-            c->failure = p.at;
-            c->status = status;
-            c->err = err;
-        }
-        pthread_mutex_unlock(&c->lock);
+        zk_first_failure_note(&c->first, k, status, &err, &c->failure, &p.at, sizeof c->failure);
     }
 }
 
@@ -231,9 +220,8 @@ cuzk_status zk_update_verify(zk_update_failure *failure, const zk_update_stateme
                  .shape = shape,
                  .proofs = proofs,
                  .first_partition = first,
-                 .lock = PTHREAD_MUTEX_INITIALIZER,
-                 .first = SIZE_MAX};
-    place p = place_of(ZK_UPDATE_NOWHERE, &c.err);
+                 .first = ZK_FIRST_FAILURE_INIT};
+    place p = place_of(ZK_UPDATE_NOWHERE, &c.first.err);
     cuzk_status status = CUZK_OK;
     c.failure = p.at;
     status = check_statement(&p, statement, first, n);
@@ -242,19 +230,20 @@ cuzk_status zk_update_verify(zk_update_failure *failure, const zk_update_stateme
     apex = zk_malloc((n + (size_t)1) * 2 * n_apex * sizeof *apex);
     c.partitions = zk_malloc((n + (size_t)1) * sizeof *c.partitions);
     if (!apex || !c.partitions)
-        ZK_GOTO(ZK_FAIL(&c.err, CUZK_OUT_OF_MEMORY, "no memory to verify %" PRIu32 " partitions", n));
+        ZK_GOTO(ZK_FAIL(&c.first.err, CUZK_OUT_OF_MEMORY, "no memory to verify %" PRIu32 " partitions", n));
     for (uint32_t k = 0; k < n; k++) {
         c.partitions[k].apex = apex + k * 2 * n_apex;
         build_apex_tree(c.partitions[k].apex, (const uint8_t(*)[32])proofs[k].nodes, n_apex);
-        ZK_GOTO(zk_update_challenges(c.partitions[k].challenges, shape, statement->comm_r_new, first + k, &c.err));
+        ZK_GOTO(
+            zk_update_challenges(c.partitions[k].challenges, shape, statement->comm_r_new, first + k, &c.first.err));
     }
-    ZK_GOTO(zk_update_phi(&c.phi, statement->comm_d_new, statement->comm_r_old, &c.err));
+    ZK_GOTO(zk_update_phi(&c.phi, statement->comm_d_new, statement->comm_r_old, &c.first.err));
     zk_pool_for(pool, (size_t)n * shape->n_challenges, 1, verify_range, &c);
-    status = c.status;
+    status = c.first.status;
 out:
     free(apex);
     free(c.partitions);
     if (failure) *failure = c.failure;
-    if (status != CUZK_OK && err && err->status == CUZK_OK) *err = c.err;
+    if (status != CUZK_OK && err && err->status == CUZK_OK) *err = c.first.err;
     return status;
 }

@@ -1,14 +1,14 @@
 #include "filecoin/vanilla.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "filecoin/challenges.h"
+#include "filecoin/first_failure.h"
 #include "filecoin/labels.h"
 #include "filecoin/merkle.h"
-#include "hash/poseidon.h"
 
 static const struct {
     const char *name, *text;
@@ -22,10 +22,6 @@ const char *zk_vanilla_check_name(zk_vanilla_check check) {
     return check < sizeof checks / sizeof *checks ? checks[check].name : "unknown";
 }
 
-const char *zk_vanilla_check_text(zk_vanilla_check check) {
-    return check < sizeof checks / sizeof *checks ? checks[check].text : "unknown";
-}
-
 /* ---- Reporting ---- */
 
 /* Where a check stands, filled in as the checks descend; only what applies is set. */
@@ -34,10 +30,6 @@ typedef struct place {
     uint64_t node; /* the challenged one, or of the column */
     cuzk_err *err;
 } place;
-
-static void hex32(char out[65], const uint8_t bytes[32]) {
-    for (unsigned i = 0; i < 32; i++) snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-}
 
 static cuzk_status fail(place *p, zk_vanilla_check check, const char *found, const char *expected) {
     char where[160] = "";
@@ -55,7 +47,7 @@ static cuzk_status fail(place *p, zk_vanilla_check check, const char *found, con
         else
             PUT("expander parent %u, ", at->column - 1 - ZK_DRG_PARENTS);
     }
-    if (at->challenge != ZK_VANILLA_NOWHERE) PUT("node %llu, ", (unsigned long long)p->node);
+    if (at->challenge != ZK_VANILLA_NOWHERE) PUT("node %" PRIu64 ", ", p->node);
     if (at->layer != ZK_VANILLA_NOWHERE) PUT("layer %u, ", at->layer);
     if (at->level != ZK_VANILLA_NOWHERE) PUT("path level %u, ", at->level);
     if (at->element != ZK_VANILLA_NOWHERE) PUT("parent %u, ", at->element);
@@ -68,16 +60,16 @@ static cuzk_status fail(place *p, zk_vanilla_check check, const char *found, con
 static cuzk_status check_number(place *p, zk_vanilla_check check, uint64_t found, uint64_t expected) {
     char a[24], b[24];
     if (found == expected) return CUZK_OK;
-    snprintf(a, sizeof a, "%llu", (unsigned long long)found);
-    snprintf(b, sizeof b, "%llu", (unsigned long long)expected);
+    snprintf(a, sizeof a, "%" PRIu64, found);
+    snprintf(b, sizeof b, "%" PRIu64, expected);
     return fail(p, check, a, b);
 }
 
 static cuzk_status check_node(place *p, zk_vanilla_check check, const uint8_t found[32], const uint8_t expected[32]) {
     char a[65], b[65];
     if (memcmp(found, expected, 32) == 0) return CUZK_OK;
-    hex32(a, found);
-    hex32(b, expected);
+    zk_hex_encode(a, found, 32);
+    zk_hex_encode(b, expected, 32);
     return fail(p, check, a, b);
 }
 
@@ -87,12 +79,8 @@ typedef struct context {
     const zk_c1 *c1;
     zk_graph graph;
     zk_challenge_set challenges;
-    /* The failure of the lowest challenge so far (counted over all partitions). */
-    pthread_mutex_t lock; /* guards failure, status and err; first is written under it and read anywhere */
-    _Atomic(uint32_t) first;
-    zk_vanilla_failure failure;
-    cuzk_status status;
-    cuzk_err err;
+    zk_first_failure first;     /* units: challenges, counted over all partitions */
+    zk_vanilla_failure failure; /* noted with it */
 } context;
 
 static cuzk_status check_tree_path(place *p, const context *c, const zk_c1_path *path, zk_vanilla_check index_check,
@@ -132,7 +120,7 @@ static cuzk_status check_column(place *p, const context *c, const zk_c1_column *
     return check_node(p, ZK_VANILLA_comm_c, *column->path.root, comm_c);
 }
 
-/* A labeling proof's own numbers and parents; `check` is the first of five in a row: layer, node, repeat, parents. */
+/* A labeling proof's own numbers and parents; `check` is the first of four in a row: layer, node, repeat, parents. */
 static cuzk_status check_labeling(place *p, const zk_c1_labeling *l, const zk_c1_challenge *view, uint32_t layer,
                                   zk_vanilla_check check) {
     p->at.layer = layer;
@@ -206,20 +194,13 @@ static void verify_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     for (size_t k = begin; k < end; k++) {
         cuzk_err err = {0};
         place p = {.err = &err};
-        if (k > atomic_load(&c->first)) return;
+        if (zk_first_failure_precedes(&c->first, k)) return;
         memset(&p.at, 0xff, sizeof p.at); /* nowhere */
         p.at.check = ZK_VANILLA_NONE;
         cuzk_status status =
             check_challenge(&p, c, (uint32_t)k / c->c1->shape.n_challenges, (uint32_t)k % c->c1->shape.n_challenges);
         if (status == CUZK_OK) continue;
-        pthread_mutex_lock(&c->lock);
-        if (k < atomic_load(&c->first)) {
-            atomic_store(&c->first, (uint32_t)k);
-            c->failure = p.at;
-            c->status = status;
-            c->err = err;
-        }
-        pthread_mutex_unlock(&c->lock);
+        zk_first_failure_note(&c->first, k, status, &err, &c->failure, &p.at, sizeof c->failure);
     }
 }
 
@@ -238,13 +219,13 @@ static cuzk_status check_header(place *p, const zk_c1 *c1) {
 
 cuzk_status zk_c1_verify(zk_vanilla_failure *failure, const zk_c1 *c1, zk_pool *pool, cuzk_err *err) {
     uint8_t porep_id[32];
-    context c = {.c1 = c1, .first = UINT32_MAX, .lock = PTHREAD_MUTEX_INITIALIZER};
-    place p = {.err = &c.err};
+    context c = {.c1 = c1, .first = ZK_FIRST_FAILURE_INIT};
+    place p = {.err = &c.first.err};
     memset(&p.at, 0xff, sizeof p.at);
     p.at.check = ZK_VANILLA_NONE;
-    c.status = check_header(&p, c1);
+    c.first.status = check_header(&p, c1);
     c.failure = p.at;
-    if (c.status == CUZK_OK) {
+    if (c.first.status == CUZK_OK) {
         zk_registered_seal_porep_id(porep_id, c1->seal);
         zk_graph_init(&c.graph, c1->shape.n_nodes, porep_id, c1->seal->api_version);
         zk_challenge_set_init(&c.challenges, c1->seal->feature, c1->shape.n_nodes, c1->replica_id, c1->comm_r,
@@ -252,8 +233,8 @@ cuzk_status zk_c1_verify(zk_vanilla_failure *failure, const zk_c1 *c1, zk_pool *
         zk_pool_for(pool, (size_t)c1->n_partitions * c1->shape.n_challenges, 1, verify_range, &c);
     }
     if (failure) *failure = c.failure;
-    if (c.status != CUZK_OK && err && err->status == CUZK_OK) *err = c.err;
-    return c.status;
+    if (c.first.status != CUZK_OK && err && err->status == CUZK_OK) *err = c.first.err;
+    return c.first.status;
 }
 
 cuzk_status zk_c1_verify_replica_id(const zk_c1 *c1, const uint8_t prover_id[32], uint64_t sector_number,
@@ -282,7 +263,7 @@ uint32_t zk_porep_n_public_inputs(const zk_registered_seal *seal) {
 
 static void put_number(uint8_t out[32], uint64_t value) {
     memset(out, 0, 32);
-    for (unsigned i = 0; i < 8; i++) out[i] = (uint8_t)(value >> 8 * i);
+    zk_store_le64(out, value);
 }
 
 void zk_porep_public_inputs(uint8_t (*inputs)[32], const zk_porep_statement *s, uint32_t partition) {

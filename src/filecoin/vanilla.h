@@ -42,7 +42,6 @@ typedef enum zk_vanilla_check {
 } zk_vanilla_check;
 
 const char *zk_vanilla_check_name(zk_vanilla_check check);
-const char *zk_vanilla_check_text(zk_vanilla_check check);
 
 #define ZK_VANILLA_NOWHERE UINT32_MAX
 

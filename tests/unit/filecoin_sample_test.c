@@ -134,6 +134,27 @@ static void test_posts(void) {
     }
 }
 
+/* A text whose labels would be cut is refused by all kinds; the longest allowed one is not. */
+static void test_text_limit(void) {
+    char text[ZK_SAMPLE_MAX_TEXT + 2];
+    memset(text, 'x', sizeof text);
+    for (size_t n = ZK_SAMPLE_MAX_TEXT; n <= ZK_SAMPLE_MAX_TEXT + 1; n++) {
+        cuzk_status expected = n > ZK_SAMPLE_MAX_TEXT ? CUZK_USAGE : CUZK_OK;
+        zk_sample_post_options options = {.text = text, .miner = 7, .first_sector = UINT64_MAX};
+        zk_c1 *c1 = NULL;
+        zk_request *post = NULL, *update = NULL;
+        text[n] = 0;
+        ZK_CHECK(zk_sample_porep(&c1, &zk_registered_seals[0], text, MINER, SECTOR, pool, NULL) == expected);
+        ZK_CHECK(zk_sample_post(&post, &zk_registered_posts[3], &options, pool, NULL) == expected);
+        ZK_CHECK(zk_sample_update(&update, &zk_registered_updates[0], text, MINER, SECTOR, pool, NULL) == expected);
+        if (post) check_holds(post);
+        zk_c1_destroy(c1);
+        zk_request_destroy(post);
+        zk_request_destroy(update);
+        text[n] = 'x';
+    }
+}
+
 static void test_start(void) {
     cuzk_err err = {0};
     ZK_CHECK_OK(zk_pool_create(&pool, 0, &err), err);
@@ -142,4 +163,4 @@ static void test_end(void) { zk_pool_destroy(pool); }
 
 ZK_TEST_MAIN(ZK_CASE(test_start), ZK_CASE(test_sealed_2kib), ZK_CASE(test_sealed_8mib), ZK_CASE(test_sparse_512mib),
              ZK_CASE(test_sparse_32gib), ZK_CASE(test_others_hold), ZK_CASE(test_updates), ZK_CASE(test_posts),
-             ZK_CASE(test_end))
+             ZK_CASE(test_text_limit), ZK_CASE(test_end))
