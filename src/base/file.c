@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/cancel.h"
 
 #define WRITE_BUFFER_BYTES ((size_t)1 << 20)
 /* One system call moves at most this much: some file systems refuse more than 2 GiB. */
@@ -35,6 +37,8 @@ static cuzk_status status_of_errno(int code) {
     case EMFILE:
     case ENFILE:
         return CUZK_EXHAUSTED;
+    case EINTR: /* told on only when the process was asked to stop */
+        return CUZK_CANCELLED;
     default:
         return CUZK_IO;
     }
@@ -53,10 +57,13 @@ static cuzk_status fail_errno_at(const char *path, const char *operation, uint64
                    errno_text(code, text, sizeof text));
 }
 
+/* A signal that asks the process to stop also ends the wait for the other end of a pipe. */
+static bool interrupted_only(void) { return errno == EINTR && !zk_cancel_requested(NULL); }
+
 static int open_retry(const char *path, int flags, mode_t mode) {
     for (;;) {
         int fd = open(path, flags | O_CLOEXEC, mode);
-        if (fd >= 0 || errno != EINTR) return fd;
+        if (fd >= 0 || !interrupted_only()) return fd;
     }
 }
 
@@ -65,7 +72,7 @@ static cuzk_status read_full(size_t *n_read, int fd, uint8_t *data, size_t n_byt
     size_t done = 0;
     while (done < n_bytes) {
         ssize_t n = read(fd, data + done, zk_min_size(n_bytes - done, MAX_CALL_BYTES));
-        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && interrupted_only()) continue;
         if (n < 0) return fail_errno_at(path, "cannot read", offset + done, errno, err);
         if (n == 0) break;
         done += (size_t)n;
@@ -165,6 +172,56 @@ out:
 
 /* ---- mapping ---- */
 
+/* What is mapped now, for the handler below. More maps than that at a time are not guarded. */
+enum { MAX_GUARDED = 64 };
+static struct {
+    _Atomic size_t n_bytes; /* 0: free */
+    _Atomic uintptr_t data; /* 0: not yet, or no more */
+} guarded[MAX_GUARDED];
+
+static void guard_add(const uint8_t *data, size_t n_bytes) {
+    for (unsigned i = 0; i < MAX_GUARDED; i++) {
+        size_t unused = 0;
+        if (!atomic_compare_exchange_strong(&guarded[i].n_bytes, &unused, n_bytes)) continue;
+        atomic_store(&guarded[i].data, (uintptr_t)data);
+        return;
+    }
+}
+
+static void guard_remove(const uint8_t *data) {
+    for (unsigned i = 0; i < MAX_GUARDED; i++)
+        if (atomic_load(&guarded[i].data) == (uintptr_t)data) {
+            atomic_store(&guarded[i].data, 0);
+            atomic_store(&guarded[i].n_bytes, 0);
+            return;
+        }
+}
+
+/* Zeros in place of what the file lost, from the page at fault to the end of the mapping. mmap is a bare system call,
+ * so it may be called here. */
+static void on_bus_error(int signal_number, siginfo_t *info, void *context) {
+    (void)context;
+    int saved = errno;
+    uintptr_t at = (uintptr_t)info->si_addr, page = at & ~((uintptr_t)4096 - 1);
+    for (unsigned i = 0; i < MAX_GUARDED; i++) {
+        uintptr_t data = atomic_load(&guarded[i].data);
+        size_t n_bytes = atomic_load(&guarded[i].n_bytes);
+        if (!data || at < data || at - data >= (n_bytes + 4095) / 4096 * 4096) continue;
+        void *zeros =
+            mmap((void *)page, data + n_bytes - page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        errno = saved;
+        if (zeros != MAP_FAILED) return;
+    }
+    errno = saved;
+    signal(signal_number, SIG_DFL); /* not ours: the access is repeated and ends the process */
+}
+
+void zk_file_map_guard(void) {
+    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
+}
+
 cuzk_status zk_file_map_open(zk_file_map *map, const char *path, uint64_t min_bytes, uint64_t max_bytes,
                              cuzk_err *err) {
     cuzk_status status = CUZK_OK;
@@ -206,6 +263,7 @@ cuzk_status zk_file_map_open(zk_file_map *map, const char *path, uint64_t min_by
             goto out;
         }
         m.data = data;
+        guard_add(m.data, m.n_bytes);
     }
     *map = m;
     return CUZK_OK;
@@ -218,7 +276,10 @@ out:
 
 void zk_file_map_close(zk_file_map *map) {
     if (map->path) {
-        if (map->n_bytes) munmap((void *)(uintptr_t)map->data, map->n_bytes);
+        if (map->n_bytes) {
+            guard_remove(map->data);
+            munmap((void *)(uintptr_t)map->data, map->n_bytes);
+        }
         close(map->fd);
         free(map->path);
     }
@@ -280,7 +341,7 @@ static cuzk_status resolve(char **path_out, bool *direct, const char *path, cuzk
             if (!*path_out) return fail_errno(path, "cannot follow the link", errno, err);
             return CUZK_OK;
         }
-    } else if (errno != ENOENT) {
+    } else if (errno != ENOENT || path[0] == 0) { /* a missing file is to be made, but not one without a name */
         return fail_errno(path, "cannot write there", errno, err);
     }
     *path_out = zk_strdup(path);
@@ -337,7 +398,7 @@ static cuzk_status first_failure(const zk_file_writer *writer, cuzk_err *err) {
 static cuzk_status write_out(zk_file_writer *writer, const uint8_t *data, size_t n_bytes) {
     while (n_bytes) {
         ssize_t n = write(writer->fd, data, zk_min_size(n_bytes, MAX_CALL_BYTES));
-        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && interrupted_only()) continue;
         if (n <= 0)
             return fail_errno_at(writer->path, "cannot write", writer->flushed, n < 0 ? errno : EIO, &writer->err);
         /* A short write is followed by another, which tells the reason if there is one. */
@@ -424,6 +485,17 @@ cuzk_status zk_file_write(const char *path, const void *data, size_t n_bytes, cu
     if (status == CUZK_OK) return zk_file_writer_commit(writer, err);
     zk_file_writer_abort(writer);
     return status;
+}
+
+cuzk_status zk_file_check_writable(const char *path, cuzk_err *err) {
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        /* Opening a pipe and closing it again would be seen at its other end. */
+        return access(path, W_OK) == 0 ? CUZK_OK : fail_errno(path, "cannot write there", errno, err);
+    zk_file_writer *writer = NULL;
+    ZK_TRY(zk_file_writer_create(&writer, path, err));
+    zk_file_writer_abort(writer);
+    return CUZK_OK;
 }
 
 cuzk_status zk_folder_create(const char *path, cuzk_err *err) {

@@ -25,10 +25,10 @@ uint64_t zk_file_reader_offset(const zk_file_reader *reader); /* bytes read so f
 /* ---- mapping ---- */
 
 /* A regular file, mapped read-only as long as the struct lives. Zero-initialise it.
- * Touching a page behind the end of a file that has shrunk is a bus error, which no library can turn into a status:
- * files that are read by mapping must not be changed in place (writers here never do), and readers call
- * zk_file_map_check before they report success and after they find an inconsistency, so that a file that changes under
- * the reader is named as such. */
+ * Touching a page behind the end of a file that has shrunk is a bus error, which ends a process that has not called
+ * zk_file_map_guard. Files that are read by mapping must not be changed in place (writers here never do), and readers
+ * call zk_file_map_check before they report success and after they find an inconsistency, so that a file that changes
+ * under the reader is named as such. */
 typedef struct zk_file_map {
     const uint8_t *data; /* [n_bytes]; a valid pointer even for an empty file */
     size_t n_bytes;
@@ -45,6 +45,9 @@ void zk_file_map_close(zk_file_map *map); /* zeroes it; a zeroed map is fine */
 /* CUZK_BAD_INPUT when size, modification time or identity differ from those at mapping. A file that was replaced by
  * another of the same name is no change: the mapping shows the old one. */
 cuzk_status zk_file_map_check(const zk_file_map *map, cuzk_err *err) ZK_MUST_USE;
+/* For the process: takes over SIGBUS, so that the part of a mapped file that is lost while it is read shows zeros, and
+ * zk_file_map_check tells. Bus errors elsewhere end the process as before. */
+void zk_file_map_guard(void);
 
 /* ---- atomic writing ---- */
 
@@ -53,6 +56,10 @@ cuzk_status zk_file_map_check(const zk_file_map *map, cuzk_err *err) ZK_MUST_USE
  * or pipe is written directly. Buffered; the first failure stays: later writes and commit return it again. A process
  * that writes under a file size limit must ignore SIGXFSZ (and SIGPIPE for pipes) to see the failure. */
 typedef struct zk_file_writer zk_file_writer;
+
+/* Whether zk_file_writer_create would succeed: to be asked before long work whose result goes to `path`. Leaves nothing
+ * behind. */
+cuzk_status zk_file_check_writable(const char *path, cuzk_err *err) ZK_MUST_USE;
 
 cuzk_status zk_file_writer_create(zk_file_writer **writer, const char *path, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_file_writer_write(zk_file_writer *writer, const void *data, size_t n_bytes, cuzk_err *err) ZK_MUST_USE;

@@ -6,11 +6,13 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/base64.h"
 #include "base/bytes.h"
+#include "base/cancel.h"
 #include "base/file.h"
 #include "base/json_dom.h"
 #include "base/json_writer.h"
@@ -495,6 +497,76 @@ static void test_map(void) {
     remove_folder();
 }
 
+/* A file that shrinks while it is read shows zeros from the page that is gone, and the check names it. */
+static void test_map_shrinks(void) {
+    make_folder();
+    cuzk_err err = {0};
+    zk_file_map map = {0};
+    enum { N = 5 * 4096 + 100 };
+    uint8_t *bytes = malloc(N);
+    memset(bytes, 7, N);
+    struct sigaction before;
+    ZK_CHECK(sigaction(SIGBUS, NULL, &before) == 0);
+    zk_file_map_guard();
+    ZK_CHECK_OK(zk_file_write(in_folder("f"), bytes, N, &err), err);
+    ZK_CHECK_OK(zk_file_map_open(&map, in_folder("f"), N, N, &err), err);
+    ZK_CHECK(truncate(in_folder("f"), 4096) == 0);
+    ZK_CHECK(map.data[4095] == 7 && map.data[3 * 4096 + 1] == 0 && map.data[N - 1] == 0 && map.data[4096] == 0);
+    ZK_CHECK(zk_file_map_check(&map, &err) == CUZK_BAD_INPUT &&
+             strstr(err.message, "found 4096 bytes, expected 20580"));
+    zk_file_map_close(&map);
+    sigaction(SIGBUS, &before, NULL);
+    free(bytes);
+    remove_folder();
+}
+
+static void test_check_writable(void) {
+    make_folder();
+    ZK_CHECK(zk_file_check_writable(in_folder("f"), NULL) == CUZK_OK && access(in_folder("f"), F_OK) != 0);
+    ZK_CHECK(zk_file_check_writable("/dev/null", NULL) == CUZK_OK);
+    ZK_CHECK(zk_file_check_writable(folder, NULL) == CUZK_BAD_INPUT);
+    ZK_CHECK(zk_file_check_writable("", NULL) != CUZK_OK);
+    ZK_CHECK(zk_file_check_writable(in_folder("none/f"), NULL) == CUZK_NOT_FOUND);
+    ZK_CHECK(zk_file_write(in_folder("f"), "x", 1, NULL) == CUZK_OK);
+    ZK_CHECK(zk_file_check_writable(in_folder("f"), NULL) == CUZK_OK);
+    ZK_CHECK(zk_file_check_writable(in_folder("f/g"), NULL) == CUZK_BAD_INPUT);
+    char name[400];
+    snprintf(name, sizeof name, "%s/%0300d", folder, 0);
+    ZK_CHECK(zk_file_check_writable(name, NULL) == CUZK_BAD_INPUT);
+    ZK_CHECK(mkfifo(in_folder("pipe"), 0600) == 0);
+    ZK_CHECK(zk_file_check_writable(in_folder("pipe"), NULL) == CUZK_OK); /* and does not wait for a reader */
+    remove_folder();
+}
+
+static void request_cancel(int signal_number) {
+    (void)signal_number;
+    zk_cancel_request(NULL);
+}
+
+/* Who waits for the other end of a pipe can be asked to stop. */
+static void test_read_interrupted(void) {
+    make_folder();
+    cuzk_err err = {0};
+    uint8_t *data = NULL;
+    size_t n = 0;
+    struct sigaction action = {.sa_handler = request_cancel}, before;
+    struct itimerval soon = {.it_interval = {0, 20000}, .it_value = {0, 20000}}, never = {0};
+    ZK_CHECK(mkfifo(in_folder("pipe"), 0600) == 0);
+    ZK_CHECK(sigaction(SIGALRM, &action, &before) == 0);
+    int writer = -1;
+    for (int open_at_other_end = 0; open_at_other_end < 2; open_at_other_end++) {
+        if (open_at_other_end) writer = open(in_folder("pipe"), O_RDWR);
+        zk_err_reset(&err);
+        ZK_CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+        ZK_CHECK(zk_file_read(&data, &n, in_folder("pipe"), 100, &err) == CUZK_CANCELLED && !data);
+        setitimer(ITIMER_REAL, &never, NULL);
+        zk_cancel_clear(NULL);
+    }
+    close(writer);
+    sigaction(SIGALRM, &before, NULL);
+    remove_folder();
+}
+
 static void test_folder_create(void) {
     make_folder();
     cuzk_err err = {0};
@@ -514,5 +586,5 @@ ZK_TEST_MAIN(ZK_CASE(test_base64_vectors), ZK_CASE(test_base64_rejects), ZK_CASE
              ZK_CASE(test_hex), ZK_CASE(test_json_writer), ZK_CASE(test_json_writer_doubles),
              ZK_CASE(test_json_writer_misuse), ZK_CASE(test_writer), ZK_CASE(test_writer_links),
              ZK_CASE(test_writer_devices), ZK_CASE(test_writer_disk_full), ZK_CASE(test_writer_refusals),
-             ZK_CASE(test_writer_allocation_failures), ZK_CASE(test_read), ZK_CASE(test_map),
-             ZK_CASE(test_folder_create))
+             ZK_CASE(test_writer_allocation_failures), ZK_CASE(test_read), ZK_CASE(test_map), ZK_CASE(test_map_shrinks),
+             ZK_CASE(test_check_writable), ZK_CASE(test_read_interrupted), ZK_CASE(test_folder_create))
