@@ -5,8 +5,9 @@ find_package(Threads REQUIRED)
 
 add_library(cuzk_flags INTERFACE)
 target_include_directories(cuzk_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
-target_compile_options(cuzk_flags INTERFACE -Wall -Wextra -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes
-  -Wno-missing-field-initializers -fno-math-errno -fvisibility=hidden)
+target_compile_options(cuzk_flags INTERFACE -Wall -Wextra -Wshadow -Wvla -Wno-missing-field-initializers
+  $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>
+  -fno-math-errno -fvisibility=hidden)
 target_compile_definitions(cuzk_flags INTERFACE _GNU_SOURCE)
 if(CUZK_WERROR)
   target_compile_options(cuzk_flags INTERFACE -Werror)
