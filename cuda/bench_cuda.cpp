@@ -1,10 +1,10 @@
 /* Benchmarks of the CUDA kernels, each result checked.
  *
- *   bench_cuda [rate] [g1 LOG2_N]... [g2 LOG2_N]... [mask1 LOG2_N]... [mask2 LOG2_N]... [ntt LOG2_N]... [quotient LOG2_N]...
- *              [repeat N] [lanes N] [windows N] [batch N] [pool GIB]
+ *   bench_cuda [rate] [g1 LOG2_N]... [g2 LOG2_N]... [mask1 LOG2_N]... [mask2 LOG2_N]... [ntt LOG2_N]... [quotient
+ * LOG2_N]... [repeat N] [lanes N] [windows N] [batch N] [pool GIB]
  *
- * Bases are distinct sums of two table entries, multiples of the generator with known random logarithms; scalars are uniform.
- * MSMs are timed by the host's clock from call to answer, transforms by events. One table at the end.
+ * Bases are distinct sums of two table entries, multiples of the generator with known random logarithms; scalars are
+ * uniform. MSMs are timed by the host's clock from call to answer, transforms by events. One table at the end.
  */
 extern "C" {
 #include "curve/curve.h"

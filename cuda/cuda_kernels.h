@@ -1,14 +1,14 @@
 /* The edge of the CUDA code: the device and its kernels, in C, without a CUDA type.
  *
- * Everything that can fail returns cuzk_status and describes the failure in err: which CUDA call, what it answered. After a
- * CUZK_DEVICE error the device is to be considered lost.
+ * Everything that can fail returns cuzk_status and describes the failure in err: which CUDA call, what it answered.
+ * After a CUZK_DEVICE error the device is to be considered lost.
  *
  * Memory. zk_cuda_open takes one block of device memory; buffers and the workspaces of the kernels come from it, so
- * nothing is allocated from the driver afterwards. When a workspace does not fit a kernel uses a leaner way, or fails with
- * CUZK_OUT_OF_MEMORY and says how much it asked for.
+ * nothing is allocated from the driver afterwards. When a workspace does not fit a kernel uses a leaner way, or fails
+ * with CUZK_OUT_OF_MEMORY and says how much it asked for.
  *
- * Order. Copies and kernels run in order on the device's main stream. Calls whose result goes to host memory return when it
- * is there; all others return at once and zk_cuda_sync waits. One thread at a time may use a device.
+ * Order. Copies and kernels run in order on the device's main stream. Calls whose result goes to host memory return
+ * when it is there; all others return at once and zk_cuda_sync waits. One thread at a time may use a device.
  *
  * Data. Field elements and points are those of src/field and src/curve, byte for byte: Montgomery form, canonical,
  * infinity x = y = 0.
@@ -39,15 +39,16 @@ void zk_cuda_close(zk_cuda *device);
 cuzk_status zk_cuda_alloc(zk_dptr *buffer, zk_cuda *device, size_t bytes, const char *name, cuzk_err *err) ZK_MUST_USE;
 /* The buffer may still be in use by work queued before; 0 is allowed. */
 void zk_cuda_free(zk_cuda *device, zk_dptr buffer);
-size_t zk_cuda_bytes_free(const zk_cuda *device);      /* in the pool, all pieces */
-size_t zk_cuda_bytes_peak(const zk_cuda *device);      /* most ever in use */
+size_t zk_cuda_bytes_free(const zk_cuda *device); /* in the pool, all pieces */
+size_t zk_cuda_bytes_peak(const zk_cuda *device); /* most ever in use */
 
 cuzk_status zk_cuda_upload(zk_cuda *device, zk_dptr to, const void *from, size_t bytes, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_cuda_download(zk_cuda *device, void *to, zk_dptr from, size_t bytes, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_cuda_fill(zk_cuda *device, zk_dptr to, int byte, size_t bytes, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_cuda_sync(zk_cuda *device, cuzk_err *err) ZK_MUST_USE;
 
-/* Transforms of 2^log2_n elements of Fr at x, in place, natural order, 0 <= log2_n <= 28; roots and coset of src/ntt/ntt.h. */
+/* Transforms of 2^log2_n elements of Fr at x, in place, natural order, 0 <= log2_n <= 28; roots and coset of
+ * src/ntt/ntt.h. */
 typedef enum zk_cuda_ntt_kind {
     ZK_CUDA_NTT_FORWARD,
     ZK_CUDA_NTT_INVERSE,
@@ -55,8 +56,8 @@ typedef enum zk_cuda_ntt_kind {
     ZK_CUDA_NTT_COSET_INVERSE,
 } zk_cuda_ntt_kind;
 cuzk_status zk_cuda_ntt(zk_cuda *device, zk_dptr x, unsigned log2_n, zk_cuda_ntt_kind kind, cuzk_err *err) ZK_MUST_USE;
-/* As zk_ntt_quotient: a becomes the coefficients of (a b - c)/(x^n - 1), b and c are clobbered. No buffer of full size beyond
- * the three; the passes before and after the pointwise step are fused with it. */
+/* As zk_ntt_quotient: a becomes the coefficients of (a b - c)/(x^n - 1), b and c are clobbered. No buffer of full size
+ * beyond the three; the passes before and after the pointwise step are fused with it. */
 cuzk_status zk_cuda_ntt_quotient(zk_cuda *device, zk_dptr a, zk_dptr b, zk_dptr c, unsigned log2_n,
                                  cuzk_err *err) ZK_MUST_USE;
 /* Tables for one size, kept until the device is closed or the size changes. full: also the n twiddles between the first

@@ -97,8 +97,8 @@ template <class F> __host__ __device__ inline xyzz<F> scalar_mul(const affine<F>
 
 template <class F> __host__ __device__ inline affine<F> to_affine(const xyzz<F> &p) {
     if (p.is_infinity()) return affine<F>::infinity();
-    F i = inverse(p.zzz);          /* 1/ZZZ = 1/z^3 */
-    F z = mul(i, p.zz);            /* z^2/z^3 = 1/z */
+    F i = inverse(p.zzz); /* 1/ZZZ = 1/z^3 */
+    F z = mul(i, p.zz);   /* z^2/z^3 = 1/z */
     return affine<F>{mul(p.x, sqr(z)), mul(p.y, i)};
 }
 

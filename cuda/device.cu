@@ -29,8 +29,8 @@ static cuzk_status open_device(zk_cuda *d, size_t pool_bytes, cuzk_err *err) {
     }
     pool_bytes &= ~(zk::ALIGN - 1);
     if (pool_bytes > free_bytes)
-        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "device %d: %zu bytes asked for, %zu of %zu free", d->ordinal, pool_bytes,
-                       free_bytes, total);
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "device %d: %zu bytes asked for, %zu of %zu free", d->ordinal,
+                       pool_bytes, free_bytes, total);
 #if !defined(ZK_CUDA_EMULATE)
     ZK_CUDA_TRY(cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount, d->ordinal));
 #endif

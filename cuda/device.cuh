@@ -26,7 +26,8 @@ cuzk_status cuda_fail(cuzk_err *err, const char *file, int line, const char *wha
         cudaError_t zk_e_ = (expr);                                                                                    \
         if (zk_e_ != cudaSuccess) return zk::cuda_fail(err, __FILE__, __LINE__, #expr, zk_e_);                         \
     } while (0)
-/* A launch, checked. kernel: a plain name (templates go through a local variable). ZK_RUN_BARRIERS: kernels with barriers. */
+/* A launch, checked. kernel: a plain name (templates go through a local variable). ZK_RUN_BARRIERS: kernels with
+ * barriers. */
 #define ZK_RUN(kernel, grid, block, shared, stream, ...)                                                               \
     do {                                                                                                               \
         ZK_LAUNCH(kernel, grid, block, shared, stream, __VA_ARGS__);                                                   \
@@ -51,8 +52,8 @@ struct ntt_tables {
     zk_dptr memory = 0, full_memory = 0;
 };
 
-/* Buffers of the pool that one function needs, given back when it returns. Work queued on the main stream or on lanes that
- * have been joined to it may still use them: the pool hands memory out only for later work on these streams. */
+/* Buffers of the pool that one function needs, given back when it returns. Work queued on the main stream or on lanes
+ * that have been joined to it may still use them: the pool hands memory out only for later work on these streams. */
 struct scratch {
     zk_cuda *device;
     zk_dptr held[MAX_SCRATCH];
@@ -86,7 +87,7 @@ struct zk_cuda {
     size_t pool_bytes = 0, used_bytes = 0, peak_bytes = 0;
     std::map<size_t, size_t> free_pieces; /* offset -> bytes, neighbours merged */
     std::map<size_t, size_t> taken;
-    cudaStream_t main{};                  /* all calls; lanes fork from it and join it */
+    cudaStream_t main{}; /* all calls; lanes fork from it and join it */
     cudaStream_t lane[zk::MAX_LANES]{};
     cudaEvent_t fork{}, joined[zk::MAX_LANES]{};
     char *pinned[zk::MAX_LANES]{};

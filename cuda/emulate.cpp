@@ -1,5 +1,5 @@
-/* The block scheduler of emulate.h. A coroutine is started by swapcontext and switched by _setjmp and _longjmp, which leave
- * the signal mask alone and so make no system call. */
+/* The block scheduler of emulate.h. A coroutine is started by swapcontext and switched by _setjmp and _longjmp, which
+ * leave the signal mask alone and so make no system call. */
 #undef _FORTIFY_SOURCE /* its longjmp refuses to go from one stack to another */
 #include "emulate.h"
 

@@ -1,8 +1,8 @@
 /* Runs the kernels of this folder on the host, for tests on machines without a GPU.
  *
- * A launch runs its blocks one after the other in the calling thread. Kernels with barriers run the threads of a block as
- * coroutines, switched at each barrier; others run as plain loops. Shared memory is static (one block at a time). Device
- * memory is host memory, streams run at once, events do nothing. Only what the kernels here use is provided.
+ * A launch runs its blocks one after the other in the calling thread. Kernels with barriers run the threads of a block
+ * as coroutines, switched at each barrier; others run as plain loops. Shared memory is static (one block at a time).
+ * Device memory is host memory, streams run at once, events do nothing. Only what the kernels here use is provided.
  */
 #ifndef ZK_CUDA_EMULATE_H
 #define ZK_CUDA_EMULATE_H

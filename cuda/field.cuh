@@ -6,11 +6,11 @@
  * Ranges. Stored elements are canonical, below m. Inside kernels two wider ranges are used:
  *   twice   [0, 2m)          results of mul_lazy, sqr_lazy, add_lazy, sub_lazy
  *   any     [0, 2^(32 W))    for Fp up to 9.8 m, for Fr up to 2.2 m
- * mul_lazy(a, b) = a b / R + e m with 0 <= e <= 1: it stays in `twice` whenever a b <= m R. The running sum of its rows is
- * below a + m, which must fit: Fp takes both factors from `twice` (and up to 4m), Fr takes a canonical a and any b.
+ * mul_lazy(a, b) = a b / R + e m with 0 <= e <= 1: it stays in `twice` whenever a b <= m R. The running sum of its rows
+ * is below a + m, which must fit: Fp takes both factors from `twice` (and up to 4m), Fr takes a canonical a and any b.
  *
- * Multiplication: row by row (one limb of b a row, then one row of reduction), products at even and odd positions kept in
- * two accumulators so that every mad.lo/mad.hi pair is one IMAD.WIDE with carry. 2 W^2 + W multiplications. Squaring
+ * Multiplication: row by row (one limb of b a row, then one row of reduction), products at even and odd positions kept
+ * in two accumulators so that every mad.lo/mad.hi pair is one IMAD.WIDE with carry. 2 W^2 + W multiplications. Squaring
  * (Fp): off-diagonal products once, doubled by shifts, then the diagonal, then the reduction rows: 1.5 W^2 + 1.5 W.
  */
 #ifndef ZK_CUDA_FIELD_CUH
@@ -218,12 +218,14 @@ template <int K, class P> ZK_HD mont<P> sub_mod(const mont<P> &a, const mont<P> 
                      : "r"(borrow), "n"(k.l[0]), "n"(k.l[1]), "n"(k.l[2]), "n"(k.l[3]), "n"(k.l[4]), "n"(k.l[5]),
                        "n"(k.l[6]), "n"(k.l[7]));
         return t;
-    }
+    } else
 #endif
-    mont<P> m;
+    {
+        mont<P> m;
 #pragma unroll
-    for (int i = 0; i < P::W; i++) m.l[i] = k.l[i] & borrow;
-    return add_raw(t, m);
+        for (int i = 0; i < P::W; i++) m.l[i] = k.l[i] & borrow;
+        return add_raw(t, m);
+    }
 }
 
 /* a + b mod K m for a, b in [0, K m]; 2 K m may exceed 2^(32 W) by one bit. */
@@ -313,8 +315,7 @@ template <class P> ZK_CHAIN mont<P> mul_rows(const mont<P> &a, const mont<P> &b)
         } else {
             ZK_ADD_CC(e[0], e[0], o[1]);
 #pragma unroll
-            for (int j = 0; j < W - 2; j += 2)
-                ZK_MADC_INTO_CC(o[j], o[j + 1], a.l[j + 1], b.l[i], o[j + 2], o[j + 3]);
+            for (int j = 0; j < W - 2; j += 2) ZK_MADC_INTO_CC(o[j], o[j + 1], a.l[j + 1], b.l[i], o[j + 2], o[j + 3]);
             ZK_MADC_INTO(o[W - 2], o[W - 1], a.l[W - 1], b.l[i], 0u);
 #pragma unroll
             for (int j = 0; j < W; j += 2) {
@@ -335,12 +336,12 @@ template <class P> ZK_CHAIN mont<P> mul_rows(const mont<P> &a, const mont<P> &b)
     return r;
 }
 
-/* The same for Fr, two rows at a time, using r = h 2^64 + 2^64 - 2^32 + 1: with t the low 64 bits, m = -t (1 + 2^32) mod 2^64
- * makes t + m r divisible by 2^64, the quotient being c + m - m_1 + m h, where m = m_0 + m_1 2^32 and c the carry of t + m -
- * (m_0 2^32). So a row of reduction has 6 multiplications instead of 9: 112 in all instead of 136. e[k], o[k]: the limb at
- * position k of the even and of the odd accumulator. */
+/* The same for Fr, two rows at a time, using r = h 2^64 + 2^64 - 2^32 + 1: with t the low 64 bits, m = -t (1 + 2^32)
+ * mod 2^64 makes t + m r divisible by 2^64, the quotient being c + m - m_1 + m h, where m = m_0 + m_1 2^32 and c the
+ * carry of t + m - (m_0 2^32). So a row of reduction has 6 multiplications instead of 9: 112 in all instead of 136.
+ * e[k], o[k]: the limb at position k of the even and of the odd accumulator. */
 ZK_CHAIN fr mul_two_rows(const fr &a, const fr &b) {
-    u32 e[10], o[10], x;
+    u32 e[10], o[10];
 #pragma unroll
     for (int i = 0; i < 8; i += 2) {
         const u32 b0 = b.l[i], b1 = b.l[i + 1];
@@ -375,13 +376,13 @@ ZK_CHAIN fr mul_two_rows(const fr &a, const fr &b) {
         ZK_SUBC(m1, 0u, sum);
         ZK_SUB_CC(d0, m0, m1); /* d = m - m_1 */
         ZK_SUBC(d1, m1, 0u);
-        ZK_ADD_CC(x, e[0], m0);
-        ZK_ADDC_CC(x, t1, m1); /* c, into position 2 */
+        ZK_CARRY_OF(e[0], m0);
+        ZK_CARRYC_OF(t1, m1); /* c, into position 2 */
 #pragma unroll
         for (int j = 2; j < 8; j += 2) ZK_MADC_CC(e[j], e[j + 1], fr_params::mod(j), m0);
         ZK_ADDC_CC(e[8], e[8], 0u);
         ZK_ADDC(e[9], e[9], 0u);
-        ZK_ADD_CC(x, e[1], o[1]);
+        ZK_CARRY_OF(e[1], o[1]);
         ZK_ADDC_CC(e[2], e[2], o[2]);
 #pragma unroll
         for (int j = 3; j < 8; j += 2) ZK_MADC_CC(o[j], o[j + 1], fr_params::mod(j), m0);
@@ -407,7 +408,6 @@ ZK_CHAIN fr mul_two_rows(const fr &a, const fr &b) {
 #pragma unroll
     for (int k = 2; k < 7; k++) ZK_ADDC_CC(r.l[k], e[k + 2], o[k + 2]);
     ZK_ADDC(r.l[7], e[9], o[9]);
-    (void)x;
     return r;
 }
 
@@ -500,8 +500,7 @@ template <class P> ZK_CHAIN mont<P> reduce_wide(const u32 *t) {
             ZK_ADD_CC(e[0], e[0], o[1]);
             ZK_MUL_LO(mi, e[0], P::M0); /* leaves the carry alone */
 #pragma unroll
-            for (int j = 0; j < W - 2; j += 2)
-                ZK_MADC_INTO_CC(o[j], o[j + 1], P::mod(j + 1), mi, o[j + 2], o[j + 3]);
+            for (int j = 0; j < W - 2; j += 2) ZK_MADC_INTO_CC(o[j], o[j + 1], P::mod(j + 1), mi, o[j + 2], o[j + 3]);
             ZK_MADC_INTO(o[W - 2], o[W - 1], P::mod(W - 1), mi, 0u);
         }
 #pragma unroll
@@ -530,7 +529,8 @@ template <class P> ZK_CHAIN mont<P> sqr_lazy(const mont<P> &a) {
     return reduce_wide<P>(t);
 }
 #else
-/* Portable: row by row with 64-bit limbs; the last conditional subtraction is left out to keep the range of mul_lazy. */
+/* Portable: row by row with 64-bit limbs; the last conditional subtraction is left out to keep the range of mul_lazy.
+ */
 template <class P> inline u64 mod64(int i) { return (u64)P::mod(2 * i) | (u64)P::mod(2 * i + 1) << 32; }
 template <class P> inline mont<P> mul_lazy(const mont<P> &a, const mont<P> &b) {
     constexpr int N = P::W / 2;
@@ -573,9 +573,11 @@ template <class P> inline mont<P> sqr_lazy(const mont<P> &a) { return mul_lazy(a
 #define ZK_NOINLINE
 #endif
 
-/* Canonical results. Real calls on the device: the paths that use them are not the hot ones, and inlined they make code that
- * takes minutes to compile and does not fit the instruction cache. */
-template <class P> __host__ __device__ ZK_NOINLINE mont<P> mul(mont<P> a, mont<P> b) { return canonical(mul_lazy(a, b)); }
+/* Canonical results. Real calls on the device: the paths that use them are not the hot ones, and inlined they make code
+ * that takes minutes to compile and does not fit the instruction cache. */
+template <class P> __host__ __device__ ZK_NOINLINE mont<P> mul(mont<P> a, mont<P> b) {
+    return canonical(mul_lazy(a, b));
+}
 template <class P> __host__ __device__ ZK_NOINLINE mont<P> sqr(mont<P> a) { return canonical(sqr_lazy(a)); }
 
 /* Montgomery form to plain limbs and back (canonical). */
@@ -632,7 +634,7 @@ __host__ __device__ ZK_NOINLINE inline fp2 mul_lazy(fp2 a, fp2 b) {
 __host__ __device__ ZK_NOINLINE inline fp2 sqr_lazy(fp2 a) {
     fp2 r;
     fp s = add_raw(a.c0, a.c1), d = sub_mod<2>(a.c0, a.c1);
-    r.c0 = mul_lazy(s, d);             /* 4p * 2p / R + p < 2p */
+    r.c0 = mul_lazy(s, d); /* 4p * 2p / R + p < 2p */
     r.c1 = mul_lazy(add_raw(a.c0, a.c0), a.c1);
     return r;
 }

@@ -1,11 +1,12 @@
-/* Inversion in Fp and Fr by divsteps (Bernstein and Yang, "Fast constant-time gcd computation and modular inversion", 2019,
- * in the variant that starts at delta = 1/2), 30 steps at a time on the low 30 bits, limbs of 30 bits in signed words.
+/* Inversion in Fp and Fr by divsteps (Bernstein and Yang, "Fast constant-time gcd computation and modular inversion",
+ * 2019, in the variant that starts at delta = 1/2), 30 steps at a time on the low 30 bits, limbs of 30 bits in signed
+ * words.
  *
  *   state: f, g with f odd, d, e with f = d x, g = e x mod m; a batch multiplies both pairs by a matrix / 2^30
  *   end:   g = 0, f = +-1, so 1/x = +-d
  *
- * About 900 steps for Fp, 600 for Fr. All lanes of a warp run in step except for the number of batches. Against the power
- * m - 2 (450 multiplications of about 1200 cycles for a warp) some eight times less latency.
+ * About 900 steps for Fp, 600 for Fr. All lanes of a warp run in step except for the number of batches. Against the
+ * power m - 2 (450 multiplications of about 1200 cycles for a warp) some eight times less latency.
  */
 #ifndef ZK_CUDA_INVERSE_CUH
 #define ZK_CUDA_INVERSE_CUH
@@ -25,7 +26,9 @@ template <class P> struct limbs30 {
         if (s > 2 && w + 1 < P::W) x |= (u64)P::mod(w + 1) << (32 - s);
         return (int32_t)((u32)x & MASK);
     }
-    ZK_HD static constexpr u32 mod_inverse() { /* m^-1 mod 2^30 */ return (0u - P::M0) & MASK; }
+    ZK_HD static constexpr u32 mod_inverse() { /* m^-1 mod 2^30 */
+        return (0u - P::M0) & MASK;
+    }
 
     ZK_HD static limbs30 from(const mont<P> &a) {
         limbs30 r;
@@ -101,8 +104,8 @@ template <class P> ZK_HD void update_fg(limbs30<P> &f, limbs30<P> &g, const divs
     g.v[N - 1] = (int32_t)cg;
 }
 
-/* (d, e) = t (d, e) / 2^30 mod m. d and e stay in (-2m, m): a multiple of m chosen by the signs brings them back, another by
- * the low 30 bits makes the division exact. */
+/* (d, e) = t (d, e) / 2^30 mod m. d and e stay in (-2m, m): a multiple of m chosen by the signs brings them back,
+ * another by the low 30 bits makes the division exact. */
 template <class P> ZK_HD void update_de(limbs30<P> &d, limbs30<P> &e, const divstep_matrix &t) {
     constexpr int N = limbs30<P>::N;
     const int32_t sd = d.v[N - 1] >> 31, se = e.v[N - 1] >> 31;

@@ -78,7 +78,8 @@ __global__ void __launch_bounds__(256)
 ZK_HD u32 entries_after(u32 m, u32 r) { return (u32)(((u64)m + ((u64)1 << r) - 1) >> r); }
 ZK_HD u32 pairs_in(u32 m, u32 round) { return entries_after(m, round - 1) >> 1; }
 
-/* Exclusive scan of one value a thread over 256 threads; total to all. shared: [256]; free for use again after the next barrier. */
+/* Exclusive scan of one value a thread over 256 threads; total to all. shared: [256]; free for use again after the next
+ * barrier. */
 __device__ inline u64 block_scan(u64 *shared, u64 v, u64 *total) {
     const u32 t = threadIdx.x;
 #if defined(__CUDA_ARCH__)
@@ -149,9 +150,8 @@ struct bucket_round {
 
 constexpr u32 ALONE = 32; /* pairs that one thread writes; more are spread over the block */
 
-__global__ void __launch_bounds__(256)
-    plan_round(uint2 *pairs, bucket_state buckets, const u64 *sums, const u32 *refs, u32 n_keys, u32 round, u32 pool_before,
-               u32 pool_now) {
+__global__ void __launch_bounds__(256) plan_round(uint2 *pairs, bucket_state buckets, const u64 *sums, const u32 *refs,
+                                                  u32 n_keys, u32 round, u32 pool_before, u32 pool_now) {
     __shared__ u64 shared[256];
     __shared__ bucket_round large[256];
     __shared__ u32 large_at[256], large_pairs[256], n_large;

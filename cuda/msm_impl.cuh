@@ -6,8 +6,8 @@
 
 namespace zk {
 
-/* Denominators a thread multiplies together. More threads than the chip holds at once even out the end of a launch; more
- * pairs a thread make inversions rarer. */
+/* Denominators a thread multiplies together. More threads than the chip holds at once even out the end of a launch;
+ * more pairs a thread make inversions rarer. */
 inline u32 add_threads_for(const zk_cuda *d, u32 n_pairs) {
     const u32 full = (u32)d->multiprocessors * 1024;
     if (n_pairs >= full * 8) return full;
@@ -27,12 +27,12 @@ template <class F> struct add_chain {
     cudaStream_t stream;
     const affine<F> *bases;
     const uint4 *base_x = nullptr; /* see point_source */
-    uint4 *pool = nullptr; /* sums, planes of pool_size */
+    uint4 *pool = nullptr;         /* sums, planes of pool_size */
     u32 pool_used = 0, pool_size;
-    uint4 *prefix;         /* [planes_of<F> * most pairs of a round] */
-    F *product, *scratch;  /* [add_threads_for(most pairs)] */
-    u32 *special_counts;   /* [MAX_CHAIN_ROUNDS], zeroed when the chain starts */
-    u32 *special_pairs;    /* [most pairs of a round] */
+    uint4 *prefix;        /* [planes_of<F> * most pairs of a round] */
+    F *product, *scratch; /* [add_threads_for(most pairs)] */
+    u32 *special_counts;  /* [MAX_CHAIN_ROUNDS], zeroed when the chain starts */
+    u32 *special_pairs;   /* [most pairs of a round] */
     u32 rounds = 0;
 };
 
@@ -63,10 +63,9 @@ template <class F> cuzk_status add_round(add_chain<F> &c, pair_list list, u32 n_
     const point_source<F> source{c.bases, c.pool, c.pool_size, c.base_x};
     const u32 threads = add_threads_for(c.device, n_pairs), blocks = ceil_div(threads, ADD_THREADS);
     auto forward = add_forward<F>;
-    auto backward = add_backward<F, sizeof(F) == sizeof(fp) ? 4 : 2>;
+    auto backward = add_backward < F, sizeof(F) == sizeof(fp) ? 4 : 2 > ;
     auto invert = invert_products<F>;
-    ZK_RUN(forward, blocks, ADD_THREADS, 0, c.stream, source, list, n_pairs, threads, c.prefix, c.product,
-           specials);
+    ZK_RUN(forward, blocks, ADD_THREADS, 0, c.stream, source, list, n_pairs, threads, c.prefix, c.product, specials);
     const u32 inverters = ceil_div(threads, invert_share(threads));
     ZK_RUN(invert, ceil_div(inverters, 64), 64, 0, c.stream, c.product, c.scratch, threads, inverters);
     uint4 *out = c.pool + c.pool_used;
@@ -112,9 +111,9 @@ inline void plan_msm(msm_shape *s, const zk_cuda *d, size_t n) {
     plan_windows(&s->windows, best);
     s->width = ceil_div(255, best);
     s->stride = 1u << (s->width - 1);
-    /* Small problems: all windows in one pass, so that the launches are few; larger ones: a few together; lanes hide what is
-     * bound by latency. One H200, bench_cuda: 2^22 23.1 ms with 14 windows together, 21.5 with 4; 2^24 75.2 with 3, 72.0
-     * with 4; 2^26 271 ms with 2 lanes, 263 with 3, 258 with 4. */
+    /* Small problems: all windows in one pass, so that the launches are few; larger ones: a few together; lanes hide
+     * what is bound by latency. One H200, bench_cuda: 2^22 23.1 ms with 14 windows together, 21.5 with 4; 2^24 75.2
+     * with 3, 72.0 with 4; 2^26 271 ms with 2 lanes, 263 with 3, 258 with 4. */
     const u64 together = ((u64)1 << 26) / n;
     s->batch = d->tune_batch ? d->tune_batch : n < ((size_t)1 << 21) ? best : together < 4 ? (u32)together : 4;
     if (s->batch < 1) s->batch = 1;
@@ -201,11 +200,12 @@ cuzk_status lane_begin(msm_lane<F> *l, const u32 *planes, u32 n, const msm_shape
     l->width = s.windows.offset[first + 1] - s.windows.offset[first];
     const u32 stride = 1u << (l->width - 1);
     l->keys_n = l->count * stride + 1;
-    ZK_RUN(window_digits, ceil_div(n, 256), 256, 0, stream, l->keys[0], l->refs[0], planes, n, s.windows, first, l->count,
-           stride);
+    ZK_RUN(window_digits, ceil_div(n, 256), 256, 0, stream, l->keys[0], l->refs[0], planes, n, s.windows, first,
+           l->count, stride);
     int bits = 0;
     while (bits < 32 && ((u64)1 << bits) < l->keys_n) bits++;
-    ZK_TRY(sort_pairs(&l->sorted, &l->sort_temp_bytes, l->sort_temp, l->keys, l->refs, l->entries_n, bits, stream, err));
+    ZK_TRY(
+        sort_pairs(&l->sorted, &l->sort_temp_bytes, l->sort_temp, l->keys, l->refs, l->entries_n, bits, stream, err));
     ZK_CUDA_TRY(cudaMemsetAsync(l->start, 0, (size_t)l->keys_n * 4, stream));
     ZK_CUDA_TRY(cudaMemsetAsync(l->end, 0, (size_t)l->keys_n * 4, stream));
     ZK_CUDA_TRY(cudaMemsetAsync(l->totals, 0, sizeof(round_totals), stream));
@@ -263,8 +263,9 @@ template <class F> cuzk_status lane_finish(msm_lane<F> *l, u32 *parts, cuzk_err 
     }
     *parts = ceil_div(s.weighted(), sum_threads<F>::value);
     auto weighted = weighted_sum<F>;
-    ZK_RUN_BARRIERS(weighted, *parts *l->count, sum_threads<F>::value, sum_threads<F>::value * sizeof(xyzz<F>), stream,
-                    l->sums, (point_source<F>{c.bases, c.pool, c.pool_size, c.base_x}), l->grid, s, rows_first, columns_first, *parts);
+    ZK_RUN_BARRIERS(weighted, *parts * l->count, sum_threads<F>::value, sum_threads<F>::value * sizeof(xyzz<F>), stream,
+                    l->sums, (point_source<F>{c.bases, c.pool, c.pool_size, c.base_x}), l->grid, s, rows_first,
+                    columns_first, *parts);
     return CUZK_OK;
 }
 
@@ -352,8 +353,7 @@ template <class F> inline double msm_bytes(double n, const msm_shape &s) {
     return 32 * n + lane * s.lanes;
 }
 
-template <class F>
-cuzk_status msm(void *result, zk_cuda *d, zk_dptr bases, zk_dptr scalars, size_t n, cuzk_err *err) {
+template <class F> cuzk_status msm(void *result, zk_cuda *d, zk_dptr bases, zk_dptr scalars, size_t n, cuzk_err *err) {
     xyzz<F> sum = xyzz<F>::infinity();
     if (n >= MAX_POINTS) return ZK_FAIL(err, CUZK_UNSUPPORTED, "msm: %zu points, at most %u", n, MAX_POINTS - 1);
     if (n) {
@@ -371,8 +371,9 @@ cuzk_status msm(void *result, zk_cuda *d, zk_dptr bases, zk_dptr scalars, size_t
                 slices *= 2;
                 plan_msm(&s, d, ceil_div(n, slices));
             } else {
-                return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "msm of %zu points: slices of %u need %.0f bytes, %.0f are free", n,
-                               ceil_div(n, slices), msm_bytes<F>(ceil_div(n, slices), s), room);
+                return ZK_FAIL(err, CUZK_OUT_OF_MEMORY,
+                               "msm of %zu points: slices of %u need %.0f bytes, %.0f are free", n, ceil_div(n, slices),
+                               msm_bytes<F>(ceil_div(n, slices), s), room);
             }
         }
         const u32 slice = ceil_div(n, slices);
@@ -441,7 +442,8 @@ cuzk_status masked_sum(void *result, zk_cuda *d, zk_dptr bases, zk_dptr bits, si
     }
     auto plain = plain_sum<F>;
     ZK_RUN_BARRIERS(plain, SUM_BLOCKS, sum_threads<F>::value, sum_threads<F>::value * sizeof(xyzz<F>), d->main, sums,
-                    (point_source<F>{c.bases, c.pool, c.pool_size, c.base_x}), from_bases ? refs : nullptr, first, count, extra);
+                    (point_source<F>{c.bases, c.pool, c.pool_size, c.base_x}), from_bases ? refs : nullptr, first,
+                    count, extra);
     ZK_CUDA_TRY(cudaMemcpyAsync(d->pinned[0], sums, SUM_BLOCKS * sizeof(xyzz<F>), cudaMemcpyDeviceToHost, d->main));
     ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
     const xyzz<F> *host = (const xyzz<F> *)d->pinned[0];

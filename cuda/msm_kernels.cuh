@@ -1,14 +1,14 @@
 /* Kernels of the multi-scalar multiplication and the masked sum.
  *
- * A point is named by a ref: 30 bits of index, REF_POOL (an intermediate sum) or not (a base), REF_NEG (take -P; bases only).
- * REF_NONE is the point at infinity. All sums are trees of affine additions: a round adds disjoint pairs of refs and
- * appends the results to the pool.
+ * A point is named by a ref: 30 bits of index, REF_POOL (an intermediate sum) or not (a base), REF_NEG (take -P; bases
+ * only). REF_NONE is the point at infinity. All sums are trees of affine additions: a round adds disjoint pairs of refs
+ * and appends the results to the pool.
  *
- * An affine addition needs 1/(x2 - x1): l = (y2 - y1)/(x2 - x1), x3 = l^2 - x1 - x2, y3 = l (x1 - x3) - y1. The inversions of
- * a round are shared (Montgomery's trick): the forward kernel multiplies the denominators of a thread's pairs and keeps
- * the running products, the invert kernel inverts the products of all threads, the backward kernel walks back: 5M + 1S and
- * an inversion shared by a hundred. Pairs of equal or opposite points or with infinity are set aside and added one by
- * one: no correctness depends on points being in general position.
+ * An affine addition needs 1/(x2 - x1): l = (y2 - y1)/(x2 - x1), x3 = l^2 - x1 - x2, y3 = l (x1 - x3) - y1. The
+ * inversions of a round are shared (Montgomery's trick): the forward kernel multiplies the denominators of a thread's
+ * pairs and keeps the running products, the invert kernel inverts the products of all threads, the backward kernel
+ * walks back: 5M + 1S and an inversion shared by a hundred. Pairs of equal or opposite points or with infinity are set
+ * aside and added one by one: no correctness depends on points being in general position.
  */
 #ifndef ZK_CUDA_MSM_KERNELS_CUH
 #define ZK_CUDA_MSM_KERNELS_CUH
@@ -22,8 +22,8 @@ constexpr u32 REF_NEG = 0x80000000u, REF_POOL = 0x40000000u, REF_INDEX = 0x3ffff
 constexpr u32 MAX_POINTS = 1u << 30;
 constexpr int ADD_THREADS = 128;
 
-/* Intermediate values lie in planes of 16 bytes: piece k of element i at plane[k stride + i], so that neighbouring threads
- * read and write neighbouring addresses. */
+/* Intermediate values lie in planes of 16 bytes: piece k of element i at plane[k stride + i], so that neighbouring
+ * threads read and write neighbouring addresses. */
 template <class P> ZK_HD mont<P> load_strided(const uint4 *p, size_t stride) {
     mont<P> r;
 #pragma unroll
@@ -55,8 +55,8 @@ ZK_HD void store_element(uint4 *p, size_t stride, const fp2 &a) {
     store_strided(p + planes_of<fp>::value * stride, stride, a.c1);
 }
 
-/* pool: [2 planes_of<F>][pool_size], x canonical, then y, for Fp in [0, 2p). base_x: null, or the x of the bases 64 bytes apart
- * (Fp): memory is read in pieces of 64 bytes, and of the 96-byte points every other x lies across two. */
+/* pool: [2 planes_of<F>][pool_size], x canonical, then y, for Fp in [0, 2p). base_x: null, or the x of the bases 64
+ * bytes apart (Fp): memory is read in pieces of 64 bytes, and of the 96-byte points every other x lies across two. */
 template <class F> struct point_source {
     const affine<F> *bases;
     const uint4 *pool;
@@ -127,8 +127,8 @@ ZK_HD void negate_if(fp2 *y, bool negate) {
     negate_if(&y->c1, negate);
 }
 
-/* The pairs of a round in special position: found by the forward kernel, left out by the backward kernel, added one by one
- * (with an inversion each where a point is doubled) by the special kernel. They are rare unless points repeat. */
+/* The pairs of a round in special position: found by the forward kernel, left out by the backward kernel, added one by
+ * one (with an inversion each where a point is doubled) by the special kernel. They are rare unless points repeat. */
 struct special_list {
     u32 *count; /* 0 at the start of the round */
     u32 *pairs; /* [n_pairs] */
@@ -161,8 +161,7 @@ __global__ void __launch_bounds__(ADD_THREADS)
 }
 
 /* product[i] becomes 1/product[i], i < n; scratch: [n]. Thread t owns t, t + n_threads, ... */
-template <class F>
-__global__ void __launch_bounds__(64) invert_products(F *product, F *scratch, u32 n, u32 n_threads) {
+template <class F> __global__ void __launch_bounds__(64) invert_products(F *product, F *scratch, u32 n, u32 n_threads) {
     const u32 t = blockIdx.x * blockDim.x + threadIdx.x;
     if (t >= n_threads || t >= n) return;
     F acc = load(&product[t]);
@@ -203,13 +202,14 @@ __global__ void __launch_bounds__(ADD_THREADS, MIN_BLOCKS)
                 F y1 = source.at(r.x).y(), y2 = source.at(r.y).y();
                 negate_if(&y1, r.x & REF_NEG);
                 negate_if(&y2, r.y & REF_NEG);
-                /* Fp: y1, y2 < 2p, the numerator < 4p, l < 1.6p. Fp2 keeps its parts below 2p, so y is canonical there. */
+                /* Fp: y1, y2 < 2p, the numerator < 4p, l < 1.6p. Fp2 keeps its parts below 2p, so y is canonical there.
+                 */
                 constexpr bool lazy = sizeof(F) == sizeof(fp);
-                l = mul_lazy(l, sub_plus<lazy ? 2 : 1>(y2, y1));
+                l = mul_lazy(l, sub_plus < lazy ? 2 : 1 > (y2, y1));
                 F x3 = sub_plus<2>(sqr_lazy(l), add_raw(x1, x2)); /* < 4p */
                 x3 = reduce_once<1>(reduce_once<2>(x3));
                 store_element(out + i, stride, x3);
-                F y3 = reduce_once<2>(sub_plus<lazy ? 2 : 1>(mul_lazy(l, sub_plus<1>(x1, x3)), y1)); /* from < 4p */
+                F y3 = reduce_once<2>(sub_plus < lazy ? 2 : 1 > (mul_lazy(l, sub_plus<1>(x1, x3)), y1)); /* from < 4p */
                 if (!lazy) y3 = reduce_once<1>(y3);
                 store_element(out + i + y_at, stride, y3);
             }
@@ -222,8 +222,8 @@ __global__ void __launch_bounds__(ADD_THREADS, MIN_BLOCKS)
 __global__ void __launch_bounds__(256) spread_x(uint4 *base_x, const affine<fp> *bases, u32 n);
 
 template <class F>
-__global__ void __launch_bounds__(64) add_special(uint4 *out, point_source<F> source, pair_list list,
-                                                  special_list specials) {
+__global__ void __launch_bounds__(64)
+    add_special(uint4 *out, point_source<F> source, pair_list list, special_list specials) {
     const u32 n = *specials.count;
     const size_t stride = source.pool_size, y_at = planes_of<F>::value * stride;
     for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x) {
@@ -253,9 +253,9 @@ __global__ void __launch_bounds__(64) add_special(uint4 *out, point_source<F> so
 
 /* ---- scalars to sorted buckets ---- */
 
-/* The windows of an MSM: digit w has bits [offset[w], offset[w+1]) of scalar + bias, minus half its range: a signed digit
- * without carries. bias = sum of half ranges. |s| + bias must stay below 2^255 for the top digit to fit: with |s| <= r/2 <
- * 0.906 * 2^254 and windows of 4 bits and more it is below 1.98 * 2^254; windows of 3 bits would not do. */
+/* The windows of an MSM: digit w has bits [offset[w], offset[w+1]) of scalar + bias, minus half its range: a signed
+ * digit without carries. bias = sum of half ranges. |s| + bias must stay below 2^255 for the top digit to fit: with |s|
+ * <= r/2 < 0.906 * 2^254 and windows of 4 bits and more it is below 1.98 * 2^254; windows of 3 bits would not do. */
 constexpr int MAX_WINDOWS = 63;
 struct window_plan {
     u32 n_windows;
@@ -265,8 +265,8 @@ struct window_plan {
 
 /* planes: [8][n], limb k of |s_i| + bias, where |s| = min(s, r - s); bit 31 of limb 7: s was negated. */
 __global__ void __launch_bounds__(256) prepare_scalars(u32 *planes, const fr *scalars, u32 n, window_plan plan);
-/* Digits of windows first .. first + count - 1: keys[w n + i] = w stride + |digit|, or 0 for the digit 0; refs: the base with
- * the digit's sign. */
+/* Digits of windows first .. first + count - 1: keys[w n + i] = w stride + |digit|, or 0 for the digit 0; refs: the
+ * base with the digit's sign. */
 __global__ void __launch_bounds__(256)
     window_digits(u32 *keys, u32 *refs, const u32 *planes, u32 n, window_plan plan, u32 first, u32 count, u32 stride);
 
@@ -278,13 +278,13 @@ constexpr int MAX_ROUNDS = 31;
 struct round_totals {
     unsigned long long pairs[MAX_ROUNDS + 1];
 };
-__global__ void __launch_bounds__(256)
-    count_rounds(round_totals *totals, const u32 *start, const u32 *end, u32 n_keys);
+__global__ void __launch_bounds__(256) count_rounds(round_totals *totals, const u32 *start, const u32 *end, u32 n_keys);
 
-/* The pairs of a round, bucket by bucket. At the start of round r > 1 a bucket of m entries holds the sums of its pairs of round
- * r - 1, which lie together in the pool (the first is number bucket_state.first[k] of that round), and perhaps one entry left over
- * from earlier rounds. The place of a bucket's pairs in the list is an exclusive sum over buckets: block sums, their scan in one
- * block, then plan_round, which scans again and writes. sums: [ceil(n_keys / SCAN_BLOCK)]. */
+/* The pairs of a round, bucket by bucket. At the start of round r > 1 a bucket of m entries holds the sums of its pairs
+ * of round r - 1, which lie together in the pool (the first is number bucket_state.first[k] of that round), and perhaps
+ * one entry left over from earlier rounds. The place of a bucket's pairs in the list is an exclusive sum over buckets:
+ * block sums, their scan in one block, then plan_round, which scans again and writes. sums: [ceil(n_keys /
+ * SCAN_BLOCK)]. */
 constexpr int SCAN_BLOCK = 2048;
 struct bucket_state {
     const u32 *start, *end; /* [n_keys] */
@@ -293,11 +293,10 @@ struct bucket_state {
 };
 __global__ void __launch_bounds__(256) scan_blocks(u64 *sums, bucket_state buckets, u32 n_keys, u32 round);
 __global__ void __launch_bounds__(256) scan_sums(u64 *sums, u32 n);
-/* refs: sorted, for round 1. pool_before, pool_now: where the sums of the round before and of this one start in the pool. Round 1
- * also runs when there are no pairs: it places the buckets of one entry. */
-__global__ void __launch_bounds__(256)
-    plan_round(uint2 *pairs, bucket_state buckets, const u64 *sums, const u32 *refs, u32 n_keys, u32 round, u32 pool_before,
-               u32 pool_now);
+/* refs: sorted, for round 1. pool_before, pool_now: where the sums of the round before and of this one start in the
+ * pool. Round 1 also runs when there are no pairs: it places the buckets of one entry. */
+__global__ void __launch_bounds__(256) plan_round(uint2 *pairs, bucket_state buckets, const u64 *sums, const u32 *refs,
+                                                  u32 n_keys, u32 round, u32 pool_before, u32 pool_now);
 
 /* ---- bucket reduction ----
  * sum_b b S_b with b = hi 2^k + lo is sum_hi hi 2^k R_hi + sum_lo lo C_lo, R and C plain sums over rows and columns. */
@@ -311,11 +310,9 @@ struct reduction_shape {
 /* entries: row by row, then column by column. */
 __global__ void __launch_bounds__(256) grid_entries(u32 *entries, const u32 *grid, reduction_shape shape);
 
-/* sums[w parts + part] = sum of weight * point over a slice of window w's weighted points. rows_first, columns_first: pool
- * index of R_1 of window 0 and C_1 of window 0. */
-template <class F> struct sum_threads {
-    static constexpr int value = sizeof(F) == sizeof(fp) ? 128 : 64;
-};
+/* sums[w parts + part] = sum of weight * point over a slice of window w's weighted points. rows_first, columns_first:
+ * pool index of R_1 of window 0 and C_1 of window 0. */
+template <class F> struct sum_threads { static constexpr int value = sizeof(F) == sizeof(fp) ? 128 : 64; };
 template <class F> __device__ inline void block_sum(xyzz<F> *shared, xyzz<F> *out) {
     for (u32 half = blockDim.x / 2; half; half /= 2) {
         __syncthreads();
@@ -372,8 +369,8 @@ constexpr int MASK_WORDS = 1024; /* 64-bit words a block */
 __global__ void __launch_bounds__(256) mask_count(u64 *sums, const u64 *bits, u32 n);
 __global__ void __launch_bounds__(256) mask_refs(u32 *refs, const u64 *sums, const u64 *bits, u32 n);
 
-/* Sorts pairs of 32-bit keys and values by the low `bits` bits, stable; the result is in the first or the second pair of
- * buffers, `selected` says which. With temp null only *temp_bytes is set. */
+/* Sorts pairs of 32-bit keys and values by the low `bits` bits, stable; the result is in the first or the second pair
+ * of buffers, `selected` says which. With temp null only *temp_bytes is set. */
 cuzk_status sort_pairs(int *selected, size_t *temp_bytes, void *temp, u32 *keys[2], u32 *values[2], size_t n, int bits,
                        cudaStream_t stream, cuzk_err *err);
 

@@ -107,16 +107,16 @@ static ntt_shape shape_of(unsigned log_n) {
 
 /* All tables of one size, as rows of one allocation. */
 struct table_set {
-    fr *roots;                       /* [1024] */
-    fr *power_low, *power_high;      /* 7^i: [2^14], [n / 2^14] */
-    fr *inverse_low, *inverse_high;  /* 7^-i */
-    fr *n_inverse;                   /* [1024] all 1/n */
-    fr *first;                       /* two passes: [N1][N3]; three: null */
-    fr *high, *low;                  /* three passes: w^(k1 j), j < N2 N3, by high and low bits of j */
-    fr *coset_high;                  /* the same times 7^-k1 */
-    fr *second, *scaled_second;      /* [N2][N3]: (w^N1)^(k2 i3); times 1/n */
-    fr *coset_second;                /* times 7^(-N1 k2) */
-    fr *middle, *final;              /* [N3]: 7^(n - N1 N2 k3) / n; 7^(-N1 N2 k3) / (n (7^n - 1)) */
+    fr *roots;                      /* [1024] */
+    fr *power_low, *power_high;     /* 7^i: [2^14], [n / 2^14] */
+    fr *inverse_low, *inverse_high; /* 7^-i */
+    fr *n_inverse;                  /* [1024] all 1/n */
+    fr *first;                      /* two passes: [N1][N3]; three: null */
+    fr *high, *low;                 /* three passes: w^(k1 j), j < N2 N3, by high and low bits of j */
+    fr *coset_high;                 /* the same times 7^-k1 */
+    fr *second, *scaled_second;     /* [N2][N3]: (w^N1)^(k2 i3); times 1/n */
+    fr *coset_second;               /* times 7^(-N1 k2) */
+    fr *middle, *final;             /* [N3]: 7^(n - N1 N2 k3) / n; 7^(-N1 N2 k3) / (n (7^n - 1)) */
     fr *full;
 };
 
@@ -211,8 +211,7 @@ static cuzk_status run_pass(zk_cuda *d, unsigned log_r, const ntt_pass_args &p, 
 #define ZK_PASS(L)                                                                                                     \
     case L: {                                                                                                          \
         auto pass = ntt_pass<L>;                                                                                       \
-        ZK_CUDA_TRY(                                                                                                   \
-            cudaFuncSetAttribute(pass, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)NTT_SHARED_BYTES));           \
+        ZK_CUDA_TRY(cudaFuncSetAttribute(pass, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)NTT_SHARED_BYTES));   \
         ZK_RUN_BARRIERS(pass, blocks, NTT_THREADS, NTT_SHARED_BYTES, d->main, p);                                      \
         return CUZK_OK;                                                                                                \
     }
@@ -230,7 +229,8 @@ static cuzk_status run_pass(zk_cuda *d, unsigned log_r, const ntt_pass_args &p, 
     return ZK_FAIL(err, CUZK_INTERNAL, "ntt: no pass of 2^%u points", log_r);
 }
 
-static ntt_pass_args pass_of(const ntt_shape &s, const table_set &t, unsigned number, const fr *src, fr *dst, u32 flags) {
+static ntt_pass_args pass_of(const ntt_shape &s, const table_set &t, unsigned number, const fr *src, fr *dst,
+                             u32 flags) {
     ntt_pass_args p = {};
     p.src = src;
     p.dst = dst;
@@ -326,11 +326,11 @@ static cuzk_status ntt(zk_cuda *d, fr *x, unsigned log_n, zk_cuda_ntt_kind kind,
     return CUZK_OK;
 }
 
-/* The quotient by forward transforms only. With F the transform and P the map i -> -i: F^-1 = P F / n, and P commutes with F.
- * So F(shift(F^-1 a)) is, up to P, F applied to (F a)_k 7^(-k mod n) / n: the values of a on the coset at 7 w^-j. The last
- * inverse undoes the P: h_i = 7^-i / n F(t)_i. Passes 1 2 3|3 2 1 for a, b and c; the last pass of c takes the pointwise
- * step and the first pass of the last transform with it. The powers of 7 are digit by digit in the tables; -k mod n is
- * n - k except for k = 0, which middle_fix mends. */
+/* The quotient by forward transforms only. With F the transform and P the map i -> -i: F^-1 = P F / n, and P commutes
+ * with F. So F(shift(F^-1 a)) is, up to P, F applied to (F a)_k 7^(-k mod n) / n: the values of a on the coset at 7
+ * w^-j. The last inverse undoes the P: h_i = 7^-i / n F(t)_i. Passes 1 2 3|3 2 1 for a, b and c; the last pass of c
+ * takes the pointwise step and the first pass of the last transform with it. The powers of 7 are digit by digit in the
+ * tables; -k mod n is n - k except for k = 0, which middle_fix mends. */
 static cuzk_status quotient(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_shape &s, const table_set &t, cuzk_err *err) {
     fr *const all[3] = {a, b, c};
     const fr fix = power_of_two(shift_inverse(), s.log_n);

@@ -6,16 +6,17 @@
  *   pass 2   over i2, stride N3:     then times w^(N1 k2 i3)
  *   pass 3   over i3, contiguous
  *
- * each in place; the result for k lies at (k1, k2, k3), and pass 3 can store to k instead (into another buffer). Run the other
- * way round (pass 3, times, pass 2, times, pass 1) the same passes take that order back to the natural one, so that a pair
- * of transforms with something pointwise between them needs no reordering.
+ * each in place; the result for k lies at (k1, k2, k3), and pass 3 can store to k instead (into another buffer). Run
+ * the other way round (pass 3, times, pass 2, times, pass 1) the same passes take that order back to the natural one,
+ * so that a pair of transforms with something pointwise between them needs no reordering.
  *
  * A pass is one kernel, ntt_pass<LOGR>: R = 2^LOGR points each, 8 in a thread, 1024 in a block of 128 threads; radix-8
- * rounds (a last round of 2 or 4 where LOGR is no multiple of 3) with an exchange through shared memory between them. All
- * multiplications by factors share one piece of code, all butterflies another, so that a pass fits the instruction cache.
- * Values are in [0, 2r) on the way, factors canonical: mul_lazy brings them back to [0, 2r).
+ * rounds (a last round of 2 or 4 where LOGR is no multiple of 3) with an exchange through shared memory between them.
+ * All multiplications by factors share one piece of code, all butterflies another, so that a pass fits the instruction
+ * cache. Values are in [0, 2r) on the way, factors canonical: mul_lazy brings them back to [0, 2r).
  *
- * Multiplications a point for 2^27: 3 x 3.625 inside passes, 2 between them (3 with two-level tables): 12.9 instead of 13.5.
+ * Multiplications a point for 2^27: 3 x 3.625 inside passes, 2 between them (3 with two-level tables): 12.9 instead
+ * of 13.5.
  */
 #ifndef ZK_CUDA_NTT_KERNELS_CUH
 #define ZK_CUDA_NTT_KERNELS_CUH
@@ -36,13 +37,13 @@ struct factor_table {
 };
 
 enum pass_flags : u32 {
-    PASS_ROWS = 1,      /* points are contiguous (pass 3), not strided (passes 1 and 2) */
-    PASS_NATURAL = 2,   /* rows: store to natural order */
-    PASS_NEGATE = 4,    /* with NATURAL: to index -k mod n */
-    PASS_BEFORE = 8,    /* multiply by `before` after loading */
-    PASS_AFTER = 16,    /* multiply by `after` before storing */
-    PASS_TWICE = 32,    /* two transforms, the `middle` step between */
-    PASS_POINTWISE = 64, /* the middle step is v = a b - v, otherwise v *= middle[row] */
+    PASS_ROWS = 1,        /* points are contiguous (pass 3), not strided (passes 1 and 2) */
+    PASS_NATURAL = 2,     /* rows: store to natural order */
+    PASS_NEGATE = 4,      /* with NATURAL: to index -k mod n */
+    PASS_BEFORE = 8,      /* multiply by `before` after loading */
+    PASS_AFTER = 16,      /* multiply by `after` before storing */
+    PASS_TWICE = 32,      /* two transforms, the `middle` step between */
+    PASS_POINTWISE = 64,  /* the middle step is v = a b - v, otherwise v *= middle[row] */
     PASS_CANONICAL = 128, /* reduce before storing */
 };
 struct ntt_pass_args {
@@ -53,20 +54,17 @@ struct ntt_pass_args {
     u32 log_n1, log_n2;     /* rows: see above */
     const fr *roots;        /* [1024] powers of the root of order 1024 */
     factor_table before, after;
-    const fr *middle;  /* [R] */
-    fr middle_fix;     /* further factor of k = 0 */
-    const fr *a, *b;   /* pointwise */
+    const fr *middle; /* [R] */
+    fr middle_fix;    /* further factor of k = 0 */
+    const fr *a, *b;  /* pointwise */
 };
 
 /* Powers of the eighth root of unity w8 = 7^((r-1)/8), Montgomery form. */
 template <int K> ZK_HD fr eighth_root() {
     constexpr u32 v[3][8] = {
-        {0x2c42eff8u, 0x6ecf4995u, 0x4d5dfa57u, 0x6ec1fa83u, 0x5656b15cu, 0x3ff5cf38u,
-         0x229e031bu, 0x54b80267u},
-        {0xaa89cfb1u, 0xf3b05674u, 0x6006b9feu, 0x072f0140u, 0x25667a26u, 0xce9a0dbfu,
-         0x2d598374u, 0x4d2ce405u},
-        {0x3eb2a8ddu, 0x111f9842u, 0x6f38b840u, 0x1f772784u, 0x8e3ca13cu, 0xb28758a3u,
-         0xed9a48f0u, 0x5974f9f7u},
+        {0x2c42eff8u, 0x6ecf4995u, 0x4d5dfa57u, 0x6ec1fa83u, 0x5656b15cu, 0x3ff5cf38u, 0x229e031bu, 0x54b80267u},
+        {0xaa89cfb1u, 0xf3b05674u, 0x6006b9feu, 0x072f0140u, 0x25667a26u, 0xce9a0dbfu, 0x2d598374u, 0x4d2ce405u},
+        {0x3eb2a8ddu, 0x111f9842u, 0x6f38b840u, 0x1f772784u, 0x8e3ca13cu, 0xb28758a3u, 0xed9a48f0u, 0x5974f9f7u},
     };
     fr r;
 #pragma unroll
@@ -212,7 +210,8 @@ template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 512 / NTT_THR
                 else if (radix == 4) /* groups whose numbers differ in bit 2 */
                     e = ((((t >> 2) << 3) | ((u32)(k >> 2) << 2) | (t & 3)) << 2) + (k & 3);
                 else /* in bits 1 and 2 */
-                    e = ((((t >> 1) << 3) | ((u32)((k >> 1) & 1) << 2) | ((u32)(k >> 2) << 1) | (t & 1)) << 1) + (k & 1);
+                    e = ((((t >> 1) << 3) | ((u32)((k >> 1) & 1) << 2) | ((u32)(k >> 2) << 1) | (t & 1)) << 1) +
+                        (k & 1);
                 e = e * C + c;
                 e += e / (8 * C) * C; /* no bank conflicts */
                 const uint4 lo = shared[e], hi = shared[HALF + e];

@@ -1,5 +1,5 @@
-/* Multiply-add chains with carry: PTX on the device; the same semantics in C++ where ZK_PTX_ON_HOST is defined, so that the
- * carry chains themselves can be tested on the host. */
+/* Multiply-add chains with carry: PTX on the device; the same semantics in C++ where ZK_PTX_ON_HOST is defined, so that
+ * the carry chains themselves can be tested on the host. */
 #ifndef ZK_CUDA_PTX_CUH
 #define ZK_CUDA_PTX_CUH
 
@@ -38,6 +38,9 @@
     asm volatile("mad.lo.cc.u32 %0, %2, %3, %4;\n\tmadc.hi.u32 %1, %2, %3, 0;"                                         \
                  : "=r"(lo), "=r"(hi)                                                                                  \
                  : "r"(a), "r"(b), "r"(c))
+/* only the carry of a + b, of a + b + carry */
+#define ZK_CARRY_OF(a, b) asm volatile("{\n\t.reg .u32 t;\n\tadd.cc.u32 t, %0, %1;\n\t}" ::"r"(a), "r"(b))
+#define ZK_CARRYC_OF(a, b) asm volatile("{\n\t.reg .u32 t;\n\taddc.cc.u32 t, %0, %1;\n\t}" ::"r"(a), "r"(b))
 #define ZK_MUL_LO(d, a, b) asm volatile("mul.lo.u32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b))
 #define ZK_SHIFT1(lo, hi) __funnelshift_l(lo, hi, 1)
 #define ZK_CHAIN __device__ __forceinline__
@@ -54,6 +57,10 @@ inline void ptx_difference(u32 &d, u64 a, u64 b, bool in, bool out) {
     const u64 t = a - b - (in ? ptx_carry : 0);
     d = (u32)t;
     if (out) ptx_carry = (u32)(t >> 32) & 1;
+}
+inline void ptx_carry_of(u32 a, u32 b, bool in) {
+    u32 t;
+    ptx_sum(t, a, b, in, true);
 }
 inline u32 ptx_hi(u32 a, u32 b) { return (u32)(((u64)a * b) >> 32); }
 /* (lo, hi) = a b + (c, d), carries as in mad.lo.cc / madc.lo.cc followed by madc.hi.cc / madc.hi */
@@ -74,6 +81,8 @@ inline void ptx_mad(u32 &lo, u32 &hi, u32 a, u32 b, u32 c, u32 d, bool in, bool 
 #define ZK_MAD_INTO(lo, hi, a, b, c) zk::ptx_mad(lo, hi, a, b, c, 0, false, false)
 #define ZK_MADC_INTO_CC(lo, hi, a, b, c, d) zk::ptx_mad(lo, hi, a, b, c, d, true, true)
 #define ZK_MADC_INTO(lo, hi, a, b, c) zk::ptx_mad(lo, hi, a, b, c, 0, true, false)
+#define ZK_CARRY_OF(a, b) zk::ptx_carry_of(a, b, false)
+#define ZK_CARRYC_OF(a, b) zk::ptx_carry_of(a, b, true)
 #define ZK_MUL_LO(d, a, b) ((d) = (a) * (b))
 #define ZK_SHIFT1(lo, hi) ((hi) << 1 | (lo) >> 31)
 #define ZK_CHAIN inline

@@ -13,7 +13,8 @@ __global__ void __launch_bounds__(256) table_pairs(uint2 *pairs, u32 low, size_t
     pairs[i] = make_uint2((u32)((first + i) % low), low + (u32)((first + i) / low));
 }
 
-template <class F> __global__ void __launch_bounds__(256) planes_to_points(affine<F> *out, point_source<F> source, u32 n) {
+template <class F>
+__global__ void __launch_bounds__(256) planes_to_points(affine<F> *out, point_source<F> source, u32 n) {
     const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     const affine<F> p = source.get(REF_POOL | i);
@@ -21,8 +22,7 @@ template <class F> __global__ void __launch_bounds__(256) planes_to_points(affin
     store(&out[i].y, p.y);
 }
 
-template <class F>
-cuzk_status test_bases(zk_cuda *d, zk_dptr out, zk_dptr tables, u32 low, size_t n, cuzk_err *err) {
+template <class F> cuzk_status test_bases(zk_cuda *d, zk_dptr out, zk_dptr tables, u32 low, size_t n, cuzk_err *err) {
     const u32 chunk = 1u << 24;
     const u32 most = n < chunk ? (u32)n : chunk;
     scratch memory(d);
@@ -155,7 +155,8 @@ cuzk_status zk_cuda_test_product(zk_cuda *d, zk_dptr out, zk_dptr a, zk_dptr b, 
 }
 cuzk_status zk_cuda_test_marginals(zk_cuda *d, zk_dptr out, zk_dptr x, uint32_t low, size_t n, cuzk_err *err) {
     const uint32_t high = zk::ceil_div(n, low);
-    ZK_RUN(zk::marginals, zk::ceil_div(low + high, 256), 256, 0, d->main, (zk::fr *)out, (const zk::fr *)x, low, n, high);
+    ZK_RUN(zk::marginals, zk::ceil_div(low + high, 256), 256, 0, d->main, (zk::fr *)out, (const zk::fr *)x, low, n,
+           high);
     return CUZK_OK;
 }
 

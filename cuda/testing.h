@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* out[i] = tables[i mod low] + tables[low + i / low], i < n; with random multiples of the generator in the tables the points
- * are distinct and in general position, and their logarithms are known. */
+/* out[i] = tables[i mod low] + tables[low + i / low], i < n; with random multiples of the generator in the tables the
+ * points are distinct and in general position, and their logarithms are known. */
 cuzk_status zk_cuda_test_bases_g1(zk_cuda *device, zk_dptr out, zk_dptr tables, uint32_t low, size_t n,
                                   cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_cuda_test_bases_g2(zk_cuda *device, zk_dptr out, zk_dptr tables, uint32_t low, size_t n,

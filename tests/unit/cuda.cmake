@@ -11,10 +11,11 @@ if(CMAKE_CXX_COMPILER)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unknown-pragmas)
     target_compile_definitions(${name} PRIVATE _GNU_SOURCE ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors" ${arg_DEFINE})
-    foreach(lib ${arg_LINK}) # without their usage requirements: flags for C
-      target_link_libraries(${name} PRIVATE $<LINK_ONLY:${lib}>)
+    foreach(lib ${arg_LINK}) # as files: their usage requirements are flags for C
+      target_link_libraries(${name} PRIVATE $<TARGET_FILE:${lib}>)
+      add_dependencies(${name} ${lib})
     endforeach()
-    target_link_libraries(${name} PRIVATE Threads::Threads)
+    target_link_libraries(${name} PRIVATE Threads::Threads m)
     cuzk_test_lists(${name} ${arg_LISTS})
   endfunction()
 
@@ -31,7 +32,6 @@ if(CMAKE_CXX_COMPILER)
   target_compile_definitions(zk_cuda_emulated PUBLIC ZK_CUDA_EMULATE)
   target_compile_options(zk_cuda_emulated PRIVATE -Wall -Wextra -Wno-unknown-pragmas)
   target_include_directories(zk_cuda_emulated PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
-  target_link_libraries(zk_cuda_emulated INTERFACE $<LINK_ONLY:zk_base>)
   cuzk_cuda_host_test(test_cuda_msm ${CMAKE_CURRENT_LIST_DIR}/cuda_msm_test.cpp
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_curve zk_field zk_base LISTS full)
   cuzk_cuda_host_test(test_cuda_ntt ${CMAKE_CURRENT_LIST_DIR}/cuda_ntt_test.cpp

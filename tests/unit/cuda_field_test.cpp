@@ -50,24 +50,37 @@ constexpr int EDGES = 12;
 template <class P> mont<P> value(int i) {
     mont<P> r = mont<P>::zero();
     switch (i) {
-    case 0: return r;
-    case 1: r.l[0] = 1; return r;
-    case 2: return modulus_plus<P>(-1);
-    case 3: return modulus_plus<P>(-2);
-    case 4: return mont<P>::one();
-    case 5: return mont<P>::r2();
-    case 6: r.l[P::W - 1] = P::mod(P::W - 1); return r;
+    case 0:
+        return r;
+    case 1:
+        r.l[0] = 1;
+        return r;
+    case 2:
+        return modulus_plus<P>(-1);
+    case 3:
+        return modulus_plus<P>(-2);
+    case 4:
+        return mont<P>::one();
+    case 5:
+        return mont<P>::r2();
+    case 6:
+        r.l[P::W - 1] = P::mod(P::W - 1);
+        return r;
     case 7:
         for (int k = 0; k < P::W - 1; k++) r.l[k] = 0xffffffffu;
         return r;
-    case 8: r.l[P::W / 2] = 1; return r;
+    case 8:
+        r.l[P::W / 2] = 1;
+        return r;
     case 9:
         for (int k = 0; k < P::W - 1; k += 2) r.l[k] = 0xffffffffu;
         return r;
     case 10:
         for (int k = 0; k < P::W - 1; k++) r.l[k] = 0x80000000u;
         return r;
-    case 11: r.l[0] = 0xffffffffu; return r;
+    case 11:
+        r.l[0] = 0xffffffffu;
+        return r;
     default:
         for (int k = 0; k < P::W; k++) r.l[k] = (u32)next_u64();
         r.l[P::W - 1] %= P::mod(P::W - 1);

@@ -1,5 +1,6 @@
-/* MSM and masked sums of the CUDA code against scalar arithmetic: every base is a known multiple of the generator, so the
- * answer is one scalar multiplication by src/curve. Runs in the emulator (small sizes) and on a device (all sizes). */
+/* MSM and masked sums of the CUDA code against scalar arithmetic: every base is a known multiple of the generator, so
+ * the answer is one scalar multiplication by src/curve. Runs in the emulator (small sizes) and on a device (all sizes).
+ */
 extern "C" {
 #include "curve/curve.h"
 }
@@ -184,8 +185,15 @@ template <class G> void hard_scalars() {
     ZK_CHECK(zk_fr_inv_var(&half, &half)); /* (r+1)/2: the smallest scalar that is negated */
     zk_fr below_half;
     zk_fr_sub(&below_half, &half, &zk_fr_one);
-    const zk_fr all[] = {zk_fr_zero,  zk_fr_one,  minus_one, two_254, half,
-                         below_half, from_pattern(0x7f7f7f7f), from_pattern(0x80808080), from_pattern(0xffffffff),
+    const zk_fr all[] = {zk_fr_zero,
+                         zk_fr_one,
+                         minus_one,
+                         two_254,
+                         half,
+                         below_half,
+                         from_pattern(0x7f7f7f7f),
+                         from_pattern(0x80808080),
+                         from_pattern(0xffffffff),
                          from_pattern(0x55555555)};
     for (const zk_fr &s : all) {
         for (size_t i = 0; i < n; i++) p.scalars[i] = s;

@@ -1,5 +1,5 @@
-/* Transforms of the CUDA code against src/ntt, and each inverse against what it must restore. Runs in the emulator and on a
- * device. */
+/* Transforms of the CUDA code against src/ntt, and each inverse against what it must restore. Runs in the emulator and
+ * on a device. */
 extern "C" {
 #include "ntt/ntt.h"
 }
@@ -39,10 +39,17 @@ std::vector<zk_fr> vector_of(size_t n, int kind) {
             memcpy(bytes + 8 * k, &x, 8);
         }
         switch (kind) {
-        case 0: zk_fr_from_bytes_reduce(&v[i], bytes); break;
-        case 1: v[i] = minus_one; break;
-        case 2: v[i] = i == n / 2 ? zk_fr_one : zk_fr_zero; break;
-        default: v[i] = i % 2 ? minus_one : zk_fr_one;
+        case 0:
+            zk_fr_from_bytes_reduce(&v[i], bytes);
+            break;
+        case 1:
+            v[i] = minus_one;
+            break;
+        case 2:
+            v[i] = i == n / 2 ? zk_fr_one : zk_fr_zero;
+            break;
+        default:
+            v[i] = i % 2 ? minus_one : zk_fr_one;
         }
     }
     return v;
@@ -76,10 +83,17 @@ void check_all_kinds(unsigned k, int data) {
         zk_dptr d = put(x);
         ZK_CHECK_OK(zk_cuda_ntt(device, d, k, (zk_cuda_ntt_kind)kind, &err), err);
         switch (kind) {
-        case ZK_CUDA_NTT_FORWARD: zk_ntt_forward(domain, x.data(), pool); break;
-        case ZK_CUDA_NTT_INVERSE: zk_ntt_inverse(domain, x.data(), pool); break;
-        case ZK_CUDA_NTT_COSET_FORWARD: zk_ntt_coset_forward(domain, x.data(), pool); break;
-        default: zk_ntt_coset_inverse(domain, x.data(), pool);
+        case ZK_CUDA_NTT_FORWARD:
+            zk_ntt_forward(domain, x.data(), pool);
+            break;
+        case ZK_CUDA_NTT_INVERSE:
+            zk_ntt_inverse(domain, x.data(), pool);
+            break;
+        case ZK_CUDA_NTT_COSET_FORWARD:
+            zk_ntt_coset_forward(domain, x.data(), pool);
+            break;
+        default:
+            zk_ntt_coset_inverse(domain, x.data(), pool);
         }
         ZK_CHECKF(same(take(d, n), x), "2^%u, kind %d, data %d", k, kind, data);
     }
@@ -108,8 +122,8 @@ void test_in_place() {
     const size_t n = (size_t)1 << k;
     ZK_CHECK_OK(zk_cuda_ntt_prepare(device, k, false, &err), err);
     zk_dptr hog = 0;
-    ZK_CHECK_OK(zk_cuda_alloc(&hog, device, zk_cuda_bytes_free(device) - 2 * n * sizeof(zk_fr) + (1 << 20), "hog", &err),
-                err);
+    ZK_CHECK_OK(
+        zk_cuda_alloc(&hog, device, zk_cuda_bytes_free(device) - 2 * n * sizeof(zk_fr) + (1 << 20), "hog", &err), err);
     check_all_kinds(k, 0);
     zk_cuda_free(device, hog);
 }
