@@ -1,0 +1,181 @@
+/* What tests of the engine share: keys of a small circuit, requests, an engine in a folder of its own. The program is
+ * its own worker: main of the test calls engine_test_role first. */
+#ifndef ZK_TEST_ENGINE_COMMON_H
+#define ZK_TEST_ENGINE_COMMON_H
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/json_dom.h"
+#include "base/log.h"
+#include "base/span.h"
+#include "engine/circuits.h"
+#include "engine/content.h"
+#include "engine/engine.h"
+#include "engine/worker.h"
+#include "filecoin/job.h"
+#include "filecoin/sample.h"
+#include "groth16/params.h"
+#include "groth16/setup.h"
+#include "groth16/verify.h"
+#include "zk_test.h"
+
+static char test_dir[256];
+
+static const char *test_path(const char *name) {
+    static char paths[16][512];
+    static unsigned next;
+    char *path = paths[next++ % 16];
+    snprintf(path, sizeof paths[0], "%s/%s", test_dir, name);
+    return path;
+}
+
+static void test_dir_make(void) {
+    const char *tmp = getenv("TMPDIR");
+    snprintf(test_dir, sizeof test_dir, "%s/cuzk-engine-XXXXXX", tmp ? tmp : "/tmp");
+    if (!mkdtemp(test_dir)) abort();
+}
+
+static void test_dir_remove(void) {
+    char command[512];
+    snprintf(command, sizeof command, "rm -rf '%s'", test_dir);
+    if (system(command) != 0) fprintf(stderr, "could not remove %s\n", test_dir);
+}
+
+/* Keys are kept beside the build. */
+static const char *test_keys(void) { return CUZK_ENGINE_KEYS; }
+
+static void test_keys_make(zk_proof_kind kind) {
+    char path[ZK_KEY_PATH_BYTES];
+    cuzk_err err = {0};
+    if (zk_circuit_key_path(path, NULL, test_keys(), kind, 2048, NULL) == CUZK_OK) return;
+    ZK_CHECK_OK(zk_folder_create(test_keys(), &err), err);
+    zk_program *program = NULL;
+    ZK_CHECK_OK(zk_circuit_program(&program, kind, 2048, &err), err);
+    zk_pool *pool = NULL;
+    ZK_CHECK_OK(zk_pool_create(&pool, 0, &err), err);
+    zk_toxic_waste toxic;
+    ZK_CHECK_OK(zk_toxic_waste_random(&toxic, &err), err);
+    /* NOT_FOUND filled the path in */
+    zk_setup_options options = {.toxic = &toxic, .params_path = path, .pool = pool};
+    zk_setup_result result;
+    ZK_CHECK_OK(zk_setup(&result, program, &options, &err), err);
+    zk_pool_destroy(pool);
+    zk_program_destroy(program);
+}
+
+/* A request whose content depends on the text. Kept: sealing takes a while. */
+static const zk_request *test_request(zk_proof_kind kind, const char *text, size_t n_sectors) {
+    static struct {
+        char key[128];
+        zk_request *request;
+    } kept[64];
+    char key[128];
+    cuzk_err err = {0};
+    snprintf(key, sizeof key, "%d %s %zu", (int)kind, text, n_sectors);
+    size_t i = 0;
+    for (; i < 64 && kept[i].request; i++)
+        if (strcmp(kept[i].key, key) == 0) return kept[i].request;
+    if (i == 64) ZK_FAIL_CASE("too many kinds of requests");
+    zk_sample_post_options options = {.text = text, .miner = 1193, .first_sector = 117, .n_sectors = n_sectors};
+    const zk_registered_post *type = zk_registered_post_by_name(
+        kind == ZK_KIND_WINNING ? "StackedDrgWinning2KiBV1" : "StackedDrgWindow2KiBV1_2",
+        strlen(kind == ZK_KIND_WINNING ? "StackedDrgWinning2KiBV1" : "StackedDrgWindow2KiBV1_2"));
+    ZK_CHECK(type != NULL);
+    ZK_CHECK_OK(zk_sample_post(&kept[i].request, type, &options, NULL, &err), err);
+    snprintf(kept[i].key, sizeof kept[i].key, "%s", key);
+    return kept[i].request;
+}
+
+/* The same content under another id and priority. */
+static zk_request test_as(const zk_request *request, const char *id, zk_priority priority) {
+    zk_request copy = *request;
+    copy.request_id = (char *)(uintptr_t)id;
+    copy.priority = priority;
+    return copy;
+}
+
+static zk_engine_options test_options(const char *name) {
+    static char journal[8][512];
+    static unsigned next;
+    char *path = journal[next++ % 8];
+    snprintf(path, sizeof journal[0], "%s/%s/journal", test_dir, name);
+    return (zk_engine_options){
+        .param_cache = test_keys(), .journal_path = path, .no_express = true, .worker_threads = 1};
+}
+
+static zk_engine *test_engine(const zk_engine_options *options) {
+    zk_engine *engine = NULL;
+    cuzk_err err = {0};
+    ZK_CHECK_OK(zk_engine_create(&engine, options, &err), err);
+    return engine;
+}
+
+static void test_submit(zk_submitted *s, zk_engine *engine, const zk_request *request) {
+    cuzk_err err = {0};
+    ZK_CHECK_OK(zk_engine_submit_request(s, engine, request, &err), err);
+}
+
+static void test_await(zk_result *result, zk_engine *engine, const char *job_id) {
+    cuzk_err err = {0};
+    ZK_CHECK_OK(zk_engine_await(result, engine, job_id, 120000, NULL, NULL, &err), err);
+}
+
+/* The proof holds for the request, by the key of the file. */
+static void test_verify(const zk_request *request, const zk_result *result) {
+    cuzk_err err = {0};
+    ZK_CHECKF(result->outcome == ZK_OUTCOME_COMPLETED, "outcome %d: %s", (int)result->outcome, result->message);
+    zk_job *job = NULL;
+    ZK_CHECK_OK(zk_job_from_request(&job, request, &err), err);
+    ZK_CHECK(result->n_proof == (size_t)job->n_partitions * ZK_PROOF_BYTES);
+    char path[ZK_KEY_PATH_BYTES];
+    ZK_CHECK_OK(zk_circuit_key_path(path, NULL, test_keys(), job->kind, job->sector_bytes, &err), err);
+    zk_params *params = NULL;
+    zk_prepared_vk *vk = NULL;
+    ZK_CHECK_OK(zk_params_open(&params, path, NULL, &err), err);
+    ZK_CHECK_OK(zk_prepared_vk_create(&vk, &params->vk, path, &err), err);
+    uint8_t(*publics)[32] = malloc((size_t)job->n_partitions * job->n_publics * 32);
+    for (uint32_t i = 0; i < job->n_partitions; i++) zk_job_publics(publics + i * job->n_publics, job, i);
+    cuzk_status status = zk_verify_batch(vk, result->proof, result->n_proof, job->n_partitions,
+                                         (const uint8_t(*)[32])publics, job->n_publics, NULL, &err);
+    free(publics);
+    zk_prepared_vk_destroy(vk);
+    zk_params_close(params);
+    zk_job_destroy(job);
+    ZK_CHECKF(status == CUZK_OK, "%s", err.message);
+}
+
+static zk_engine_status *test_status(zk_engine *engine) {
+    zk_engine_status *status = NULL;
+    cuzk_err err = {0};
+    ZK_CHECK_OK(zk_engine_get_status(&status, engine, &err), err);
+    return status;
+}
+
+static size_t test_count_files(const char *dir) {
+    size_t n = 0;
+    DIR *d = opendir(dir);
+    if (!d) return 0;
+    for (struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.';
+    closedir(d);
+    return n;
+}
+
+/* `worker` as the engine starts it. */
+static int test_worker_main(int argc, char **argv) {
+    zk_worker_options options = {0};
+    cuzk_err err = {0};
+    for (int i = 2; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--fd") == 0) options.fd = atoi(argv[i + 1]);
+        if (strcmp(argv[i], "--threads") == 0) options.n_threads = (unsigned)atoi(argv[i + 1]);
+        if (strcmp(argv[i], "--params") == 0) options.param_cache = argv[i + 1];
+        if (strcmp(argv[i], "--spool") == 0) options.spool_dir = argv[i + 1];
+        if (strcmp(argv[i], "--fault") == 0) options.fault = argv[i + 1];
+    }
+    return cuzk_status_exit_code(zk_worker_run(&options, &err));
+}
+
+#endif
