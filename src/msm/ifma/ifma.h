@@ -1,7 +1,7 @@
 /* The functions of msm.h in AVX-512 IFMA, with the same contracts. To be called only if zk_msm_ifma_usable(); the
  * public functions do so for inputs long enough to gain.
  *
- * Bases are read in their 64-bit form. A multiplication of n points takes about 250 n bytes in G1 and 900 n in G2
+ * Bases are read in their 64-bit form. A multiplication of n points takes about 300 n bytes in G1 and 900 n in G2
  * beside its buckets, for at most 2^21 and 2^19 points at a time.
  */
 #ifndef ZK_MSM_IFMA_H
