@@ -1,4 +1,4 @@
-/* Status codes, log lines, random bytes, cancel flags, progress. */
+/* Status codes, log lines, random bytes, cancel flags. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -8,7 +8,6 @@
 #include "base/cancel.h"
 #include "base/log.h"
 #include "base/pool.h"
-#include "base/progress.h"
 #include "base/rand.h"
 #include "base/status.h"
 #include "zk_test.h"
@@ -221,44 +220,6 @@ static void test_cancel(void) {
     ZK_CHECK(!zk_cancel_requested(&one));
 }
 
-typedef struct seen {
-    uint64_t n, first, last, total;
-    bool wrong;
-} seen;
-
-static void on_progress(void *ctx, const char *stage, uint64_t done, uint64_t total) {
-    seen *s = ctx;
-    if (s->n++ == 0) s->first = done;
-    s->wrong |= (s->n > 1 && done < s->last) || done > total || strcmp(stage, "work") != 0;
-    s->last = done;
-    s->total = total;
-}
-
-static void add_range(void *ctx, size_t begin, size_t end, unsigned thread) {
-    (void)thread;
-    zk_progress_add(ctx, end - begin);
-    if (begin % 1000 == 0) usleep(2000);
-}
-
-static void test_progress(void) {
-    cuzk_err err = {0};
-    zk_pool *pool;
-    seen s = {0};
-    zk_progress progress = {on_progress, &s};
-    zk_progress_stage stage;
-    ZK_CHECK_OK(zk_pool_create(&pool, 4, &err), err);
-    zk_progress_begin(&stage, &progress, "work", 200000);
-    ZK_CHECK(s.n == 1 && s.first == 0 && s.total == 200000);
-    zk_pool_for(pool, 200000, 10, add_range, &stage);
-    zk_progress_end(&stage);
-    zk_pool_destroy(pool);
-    ZK_CHECK(!s.wrong && s.last == 200000 && s.n >= 3 && s.n < 1000);
-    zk_progress_begin(&stage, NULL, "work", 5);
-    zk_progress_add(&stage, 5);
-    zk_progress_end(&stage);
-    ZK_CHECK(s.last == 200000);
-}
-
 ZK_TEST_MAIN(ZK_CASE(test_status), ZK_CASE(test_log_lines), ZK_CASE(test_log_levels), ZK_CASE(test_log_context),
              ZK_CASE(test_log_json), ZK_CASE(test_log_long), ZK_CASE(test_log_threads), ZK_CASE(test_rand),
-             ZK_CASE(test_cancel), ZK_CASE(test_progress))
+             ZK_CASE(test_cancel))
