@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
+#include "cli/assignment.h"
 #include "cli/bench.h"
 #include "cli/circuits.h"
 #include "cli/commands.h"
@@ -19,8 +19,16 @@ typedef struct bench_args {
     cli_bench bench;
     cli_input input;
     const char *params_dir, *toxic_path;
-    uint64_t log2_n;
+    uint64_t log2_n; /* of the chain; 0: not given */
+    uint64_t batch;  /* 0: not given */
 } bench_args;
+
+enum { DEFAULT_SETUP_LOG2_N = 17, VERIFY_LOG2_N = 10, MAX_BATCH = 100000 };
+
+static cuzk_status check_log2_n(uint64_t log2_n, cuzk_err *err) {
+    if (log2_n >= 4 && log2_n <= 26) return CUZK_OK;
+    return ZK_FAIL(err, CUZK_USAGE, "--chain: found %" PRIu64 ", expected 4 to 26", log2_n);
+}
 
 /* ---- the chain: x_(i+1) = x_i (x_i + i + 1), x_0 secret, x_n public; 2^k - 8 rows ---- */
 
@@ -94,8 +102,7 @@ static void fix_blinding(zk_blinding *blinding) {
 static cuzk_status bench_prove(bench_args *args, const cli_option *options, size_t n_options, cuzk_err *err) {
     cli_bench *bench = &args->bench;
     bool is_chain = args->log2_n != 0;
-    if (is_chain && (args->log2_n < 4 || args->log2_n > 26))
-        return ZK_FAIL(err, CUZK_USAGE, "--chain: found %" PRIu64 ", expected 4 to 26", args->log2_n);
+    if (is_chain) ZK_TRY(check_log2_n(args->log2_n, err));
     if (!args->toxic_path == !args->params_dir)
         return ZK_FAIL(err, CUZK_USAGE, "expected one of --params DIR and --test-toxic FILE (see --help)");
     chain c = {0};
@@ -157,16 +164,15 @@ out:
 
 typedef struct synthesis {
     const zk_program *program;
-    zk_witness w;
-    zk_fr *rows[3];
-    uint8_t (*hints)[32];
+    cli_assignment a;
     zk_pool *pool;
 } synthesis;
 
 static cuzk_status synthesize_once(void *ctx, cuzk_err *err) {
     synthesis *s = ctx;
-    ZK_TRY(zk_program_witness(s->program, (const uint8_t(*)[32])s->hints, &s->w, s->pool, err));
-    return zk_program_eval_computed(s->program, &s->w, s->rows[0], s->rows[1], s->rows[2], s->pool, err);
+    cli_assignment *a = &s->a;
+    ZK_TRY(zk_program_witness(s->program, (const uint8_t(*)[32])a->hints, &a->w, s->pool, err));
+    return zk_program_eval_computed(s->program, &a->w, a->rows[0], a->rows[1], a->rows[2], s->pool, err);
 }
 
 static cuzk_status bench_synthesize(bench_args *args, const cli_option *options, size_t n_options, cuzk_err *err) {
@@ -174,35 +180,23 @@ static cuzk_status bench_synthesize(bench_args *args, const cli_option *options,
     zk_job *job = NULL;
     zk_program *program = NULL;
     synthesis s = {.pool = bench->pool};
-    bool enough = true;
+    cli_assignment *a = &s.a;
     cuzk_status status = CUZK_OK;
     ZK_GOTO(cli_input_read(&job, &args->input, options, n_options, err));
     ZK_GOTO(zk_job_program(&program, job, err));
     s.program = program;
-    s.hints = zk_malloc((size_t)program->n_hints * 32);
-    s.w.inputs = zk_malloc((size_t)program->n_inputs * sizeof(zk_fr));
-    s.w.bits = zk_malloc(((size_t)program->n_aux + 63) / 64 * 8);
-    s.w.wide = zk_malloc((size_t)program->n_wide * sizeof(zk_fr));
-    enough = s.hints && s.w.inputs && s.w.bits && s.w.wide;
-    for (unsigned m = 0; m < 3; m++) {
-        s.rows[m] = zk_malloc((size_t)program->n_rows * sizeof(zk_fr));
-        enough = enough && s.rows[m];
-    }
-    if (!enough) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %" PRIu32 " rows", program->n_rows));
-    ZK_GOTO(zk_job_hints(s.hints, program->n_hints, job, 0, err));
+    ZK_GOTO(cli_assignment_alloc(a, program, err));
+    ZK_GOTO(zk_job_hints(a->hints, program->n_hints, job, 0, err));
     ZK_GOTO(cli_bench_measure(bench, synthesize_once, &s, err));
-    if (zk_program_first_unsatisfied(s.rows[0], s.rows[1], s.rows[2], program->n_rows, bench->pool) != program->n_rows)
+    if (zk_program_first_unsatisfied(a->rows[0], a->rows[1], a->rows[2], program->n_rows, bench->pool) !=
+        program->n_rows)
         ZK_GOTO(ZK_FAIL(err, CUZK_INTERNAL, "%s: a row is not satisfied", bench->name));
-    ZK_GOTO(zk_witness_digest(bench->checksum, NULL, program, &s.w, 0, err));
+    ZK_GOTO(zk_witness_digest(bench->checksum, NULL, program, &a->w, 0, err));
     bench->checked = true;
     cli_bench_field fields[] = {{"constraints", program->n_rows}, {"aux", program->n_aux}};
     ZK_GOTO(cli_bench_report(bench, fields, 2, program->n_rows, "constraints", err));
 out:
-    for (unsigned m = 0; m < 3; m++) free(s.rows[m]);
-    free(s.hints);
-    free(s.w.inputs);
-    free(s.w.bits);
-    free(s.w.wide);
+    cli_assignment_free(a);
     zk_program_destroy(program);
     zk_job_destroy(job);
     return status;
@@ -210,84 +204,99 @@ out:
 
 /* ---- setup and verification, on the chain ---- */
 
-typedef struct key_run {
-    const chain *chain;
-    zk_setup_options options;
-    zk_setup_result result;
-    zk_prepared_vk *vk;
-    uint8_t *proofs;
-    uint8_t (*publics)[32];
-    size_t n;
-    zk_pool *pool;
-} key_run;
-
-static cuzk_status setup_once(void *ctx, cuzk_err *err) {
-    key_run *run = ctx;
-    return zk_setup(&run->result, run->chain->program, &run->options, err);
-}
-
-static cuzk_status verify_once(void *ctx, cuzk_err *err) {
-    key_run *run = ctx;
-    return zk_verify_batch(run->vk, run->proofs, run->n * ZK_PROOF_BYTES, run->n, (const uint8_t(*)[32])run->publics, 1,
-                           run->pool, err);
-}
-
 /* Toxic waste of benchmarks: fixed, so that results can be compared. */
 static void fix_toxic(zk_toxic_waste *toxic) {
     zk_fr *values[] = {&toxic->alpha, &toxic->beta, &toxic->gamma, &toxic->delta, &toxic->tau};
     for (uint64_t i = 0; i < 5; i++) cli_bench_scalar(values[i], 9, i);
 }
 
-static cuzk_status bench_keys(bench_args *args, bool verify, cuzk_err *err) {
-    cli_bench *bench = &args->bench;
-    uint64_t log2_n = verify ? 10 : args->log2_n ? args->log2_n : 17;
-    uint64_t batch = verify && args->log2_n ? args->log2_n : 1; /* --batch N of bench verify */
-    if (!verify && (log2_n < 4 || log2_n > 26))
-        return ZK_FAIL(err, CUZK_USAGE, "--chain: found %" PRIu64 ", expected 4 to 26", log2_n);
-    if (batch > 100000) return ZK_FAIL(err, CUZK_USAGE, "--batch: found %" PRIu64 ", expected at most 100000", batch);
-    chain c = {0};
+/* A chain and where its keys go. */
+typedef struct chain_keys {
+    chain chain;
+    cli_test_keys files;
     zk_toxic_waste toxic;
+    zk_setup_options options;
+    zk_setup_result result;
+} chain_keys;
+
+static cuzk_status chain_keys_open(chain_keys *k, unsigned log2_n, zk_pool *pool, cuzk_err *err) {
+    ZK_TRY(cli_test_keys_folder(&k->files, err));
+    fix_toxic(&k->toxic);
+    k->options = (zk_setup_options){
+        .toxic = &k->toxic, .params_path = k->files.params_path, .vk_path = k->files.vk_path, .pool = pool};
+    return chain_make(&k->chain, log2_n, err);
+}
+
+static void chain_keys_close(chain_keys *k) {
+    chain_free(&k->chain);
+    cli_test_keys_remove(&k->files);
+}
+
+static cuzk_status setup_once(void *ctx, cuzk_err *err) {
+    chain_keys *k = ctx;
+    return zk_setup(&k->result, k->chain.program, &k->options, err);
+}
+
+static cuzk_status bench_setup(bench_args *args, cuzk_err *err) {
+    cli_bench *bench = &args->bench;
+    uint64_t log2_n = args->log2_n ? args->log2_n : DEFAULT_SETUP_LOG2_N;
+    chain_keys k = {0};
+    cuzk_status status = CUZK_OK;
+    ZK_TRY(check_log2_n(log2_n, err));
+    ZK_GOTO(chain_keys_open(&k, (unsigned)log2_n, bench->pool, err));
+    ZK_GOTO(cli_bench_measure(bench, setup_once, &k, err));
+    memcpy(bench->checksum, k.result.params_sha256, 32);
+    cli_bench_field fields[] = {{"constraints", k.chain.program->n_rows}, {"params_bytes", k.result.params_bytes}};
+    ZK_GOTO(cli_bench_report(bench, fields, 2, k.chain.program->n_rows, "constraints", err));
+out:
+    chain_keys_close(&k);
+    return status;
+}
+
+typedef struct verify_run {
+    zk_prepared_vk *vk;
+    uint8_t *proofs;        /* [n] */
+    uint8_t (*publics)[32]; /* [n] one a proof */
+    size_t n;
+    zk_pool *pool;
+} verify_run;
+
+static cuzk_status verify_once(void *ctx, cuzk_err *err) {
+    verify_run *run = ctx;
+    return zk_verify_batch(run->vk, run->proofs, run->n * ZK_PROOF_BYTES, run->n, (const uint8_t(*)[32])run->publics, 1,
+                           run->pool, err);
+}
+
+static cuzk_status bench_verify(bench_args *args, cuzk_err *err) {
+    cli_bench *bench = &args->bench;
+    uint64_t batch = args->batch ? args->batch : 1;
+    if (batch > MAX_BATCH)
+        return ZK_FAIL(err, CUZK_USAGE, "--batch: found %" PRIu64 ", expected at most %d", batch, MAX_BATCH);
+    chain_keys k = {0};
     cli_prover prover = {0};
     zk_vk vk = {0};
-    char dir[256], params_path[300], vk_path[300];
-    const char *tmp = getenv("TMPDIR");
-    snprintf(dir, sizeof dir, "%s/cuzk-bench-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(dir)) return ZK_FAIL(err, CUZK_IO, "cannot make a folder for test keys in %s", dir);
-    snprintf(params_path, sizeof params_path, "%s/chain.params", dir);
-    snprintf(vk_path, sizeof vk_path, "%s/chain.vk", dir);
-    fix_toxic(&toxic);
-    key_run run = {.chain = &c,
-                   .n = batch,
-                   .pool = bench->pool,
-                   .options = {.toxic = &toxic, .params_path = params_path, .vk_path = vk_path, .pool = bench->pool}};
+    verify_run run = {.n = batch, .pool = bench->pool};
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(chain_make(&c, (unsigned)log2_n, err));
-    if (!verify) {
-        ZK_GOTO(cli_bench_measure(bench, setup_once, &run, err));
-        memcpy(bench->checksum, run.result.params_sha256, 32);
-        cli_bench_field fields[] = {{"constraints", c.program->n_rows}, {"params_bytes", run.result.params_bytes}};
-        ZK_GOTO(cli_bench_report(bench, fields, 2, c.program->n_rows, "constraints", err));
-        goto out;
-    }
-    ZK_GOTO(setup_once(&run, err));
-    ZK_GOTO(zk_vk_read(&vk, vk_path, err));
-    ZK_GOTO(zk_prepared_vk_create(&run.vk, &vk, vk_path, err));
-    ZK_GOTO(cli_prover_open(&prover, c.program, params_path, bench->pool, NULL, err));
+    ZK_GOTO(chain_keys_open(&k, VERIFY_LOG2_N, bench->pool, err));
+    ZK_GOTO(setup_once(&k, err));
+    ZK_GOTO(zk_vk_read(&vk, k.files.vk_path, err));
+    ZK_GOTO(zk_prepared_vk_create(&run.vk, &vk, k.files.vk_path, err));
+    ZK_GOTO(cli_prover_open(&prover, k.chain.program, k.files.params_path, bench->pool, NULL, err));
     run.proofs = zk_malloc(batch * ZK_PROOF_BYTES);
     run.publics = zk_malloc(batch * 32);
     if (!run.proofs || !run.publics)
         ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %" PRIu64 " proofs", batch));
-    zk_prove_request request = {(const uint8_t(*)[32])c.hints, c.n_hints, NULL, 0, NULL};
+    zk_prove_request request = {.hints = (const uint8_t(*)[32])k.chain.hints, .n_hints = k.chain.n_hints};
     for (uint64_t i = 0; i < batch; i++) {
         ZK_GOTO(zk_prove(run.proofs + i * ZK_PROOF_BYTES, prover.prover, &request, NULL, err));
-        memcpy(run.publics[i], c.public_input, 32);
+        memcpy(run.publics[i], k.chain.public_input, 32);
     }
     ZK_GOTO(cli_bench_measure(bench, verify_once, &run, err));
     run.publics[0][0] ^= 1;
     if (verify_once(&run, NULL) != CUZK_BAD_PROOF)
         ZK_GOTO(ZK_FAIL(err, CUZK_INTERNAL, "%s: a false statement was accepted", bench->name));
     bench->checked = true;
-    zk_sha256(bench->checksum, c.public_input, 32);
+    zk_sha256(bench->checksum, k.chain.public_input, 32);
     cli_bench_field fields[] = {{"batch", batch}};
     ZK_GOTO(cli_bench_report(bench, fields, 1, batch, "proofs", err));
 out:
@@ -296,10 +305,7 @@ out:
     zk_vk_clear(&vk);
     free(run.proofs);
     free(run.publics);
-    chain_free(&c);
-    unlink(params_path);
-    unlink(vk_path);
-    rmdir(dir);
+    chain_keys_close(&k);
     return status;
 }
 
@@ -312,7 +318,7 @@ static int run(const cli_command *self, int argc, char **argv, enum bench_kind k
     cuzk_err err = {0};
     const cli_option chain_option = {"chain", "K", CLI_U64, &args.log2_n,
                                      "the chain of 2^K - 8 multiplications with a full-width witness"};
-    const cli_option batch_option = {"batch", "N", CLI_U64, &args.log2_n, "proofs checked together (default 1)"};
+    const cli_option batch_option = {"batch", "N", CLI_U64, &args.batch, "proofs checked together (default 1)"};
     cli_option options[] = {
         CLI_BENCH_OPTIONS(args.bench),
         kind == BENCH_VERIFY ? batch_option : chain_option,
@@ -337,10 +343,10 @@ static int run(const cli_command *self, int argc, char **argv, enum bench_kind k
         status = bench_synthesize(&args, options, n_options, &err);
         break;
     case BENCH_SETUP:
-        status = bench_keys(&args, false, &err);
+        status = bench_setup(&args, &err);
         break;
     case BENCH_VERIFY:
-        status = bench_keys(&args, true, &err);
+        status = bench_verify(&args, &err);
         break;
     }
 out:

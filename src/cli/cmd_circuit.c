@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/bytes.h"
 #include "cli/circuits.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -94,9 +95,9 @@ static cuzk_status digest(const circuit_args *args, zk_pool *pool, const zk_prog
         status = cli_json_end(json, err);
     } else {
         for (unsigned m = 0; m < 3; m++) {
-            printf("%s ", names[m]);
-            for (unsigned i = 0; i < 32; i++) printf("%02x", made.sha256[m][i]);
-            printf("  %" PRIu64 " terms\n", made.stats.nnz[m]);
+            char hex[65];
+            zk_hex_encode(hex, made.sha256[m], 32);
+            printf("%s %s  %" PRIu64 " terms\n", names[m], hex, made.stats.nnz[m]);
         }
     }
     zk_structure_digest_free(&made);

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/bytes.h"
+#include "cli/assignment.h"
 #include "cli/commands.h"
 #include "cli/job.h"
 #include "cli/output.h"
@@ -78,9 +79,9 @@ static cuzk_status print_json(const zk_job *job, bool holds, const zk_job_failur
 }
 
 static void print_hex(const char *name, const uint8_t bytes[32]) {
-    printf("%-17s ", name);
-    for (unsigned i = 0; i < 32; i++) printf("%02x", bytes[i]);
-    printf("\n");
+    char hex[65];
+    zk_hex_encode(hex, bytes, 32);
+    printf("%-17s %s\n", name, hex);
 }
 
 enum { MAX_SHOWN_LINES = 16 };
@@ -139,38 +140,6 @@ static cuzk_status inspect(const input_args *args, const zk_job *job, zk_pool *p
     return ZK_FAIL(err, CUZK_CHECK_FAILED, "the vanilla proof does not hold: %s", found.message);
 }
 
-/* Hints and assignment of one partition. */
-typedef struct assignment {
-    uint8_t (*hints)[32];
-    zk_witness w;
-    zk_fr *rows[3];
-} assignment;
-
-static void assignment_free(assignment *a) {
-    free(a->hints);
-    free(a->w.inputs);
-    free(a->w.bits);
-    free(a->w.wide);
-    for (unsigned m = 0; m < 3; m++) free(a->rows[m]);
-}
-
-static cuzk_status assignment_make(assignment *a, const zk_program *program, const zk_job *job, uint32_t partition,
-                                   zk_pool *pool, cuzk_err *err) {
-    a->hints = zk_malloc((size_t)program->n_hints * 32);
-    a->w.inputs = zk_malloc((size_t)program->n_inputs * sizeof(zk_fr));
-    a->w.bits = zk_malloc(((size_t)program->n_aux + 63) / 64 * 8);
-    a->w.wide = zk_malloc((size_t)program->n_wide * sizeof(zk_fr));
-    for (unsigned m = 0; m < 3; m++) {
-        a->rows[m] = zk_malloc((size_t)program->n_rows * sizeof(zk_fr));
-        if (!a->rows[m]) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %" PRIu32 " rows", program->n_rows);
-    }
-    if (!a->hints || !a->w.inputs || !a->w.bits || !a->w.wide)
-        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for an assignment of %" PRIu32 " variables", program->n_aux);
-    ZK_TRY(zk_job_hints(a->hints, program->n_hints, job, partition, err));
-    ZK_TRY(zk_program_witness(program, (const uint8_t(*)[32])a->hints, &a->w, pool, err));
-    return zk_program_eval(program, &a->w, a->rows[0], a->rows[1], a->rows[2], pool, err);
-}
-
 static cuzk_status witness(const input_args *args, const zk_job *job, zk_pool *pool, cuzk_err *err) {
     if (args->partition >= job->n_partitions)
         return ZK_FAIL(err, CUZK_USAGE, "--partition: found %" PRIu64 ", the input has %" PRIu32, args->partition,
@@ -179,12 +148,15 @@ static cuzk_status witness(const input_args *args, const zk_job *job, zk_pool *p
         return ZK_FAIL(err, CUZK_USAGE, "--every: found %" PRIu64 ", expected at most %u", args->every, UINT32_MAX);
     cuzk_status status = CUZK_OK;
     zk_program *program = NULL;
-    assignment a = {0};
+    cli_assignment a = {0};
     zk_checkpoints checkpoints = {0};
     uint8_t sha256[32];
     uint32_t every = args->every ? (uint32_t)args->every : job->sector_bytes <= (8u << 20) ? 1u << 16 : 1u << 20;
     ZK_GOTO(zk_job_program(&program, job, err));
-    ZK_GOTO(assignment_make(&a, program, job, (uint32_t)args->partition, pool, err));
+    ZK_GOTO(cli_assignment_alloc(&a, program, err));
+    ZK_GOTO(zk_job_hints(a.hints, program->n_hints, job, (uint32_t)args->partition, err));
+    ZK_GOTO(zk_program_witness(program, (const uint8_t(*)[32])a.hints, &a.w, pool, err));
+    ZK_GOTO(zk_program_eval(program, &a.w, a.rows[0], a.rows[1], a.rows[2], pool, err));
     size_t bad_row = zk_program_first_unsatisfied(a.rows[0], a.rows[1], a.rows[2], program->n_rows, pool);
     bool satisfied = bad_row == program->n_rows;
     ZK_GOTO(zk_witness_digest(sha256, &checkpoints, program, &a.w, every, err));
@@ -212,7 +184,7 @@ static cuzk_status witness(const input_args *args, const zk_job *job, zk_pool *p
         status = ZK_FAIL(err, CUZK_CHECK_FAILED, "row %zu of %" PRIu32 " is not satisfied", bad_row, program->n_rows);
 out:
     zk_checkpoints_free(&checkpoints);
-    assignment_free(&a);
+    cli_assignment_free(&a);
     zk_program_destroy(program);
     return status;
 }

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/bytes.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/session.h"
@@ -32,9 +33,10 @@ static cuzk_status info(const params_args *args, const zk_params *params, zk_poo
     uint8_t sha256[32];
     digest_of(sha256, params);
     if (!args->json) {
-        printf("%s: %zu bytes, SHA-256 ", args->file, params->n_bytes);
-        for (unsigned i = 0; i < 32; i++) printf("%02x", sha256[i]);
-        printf("\nverifying key: %" PRIu32 " inputs (with the constant one)\n", params->vk.n_ic);
+        char hex[65];
+        zk_hex_encode(hex, sha256, 32);
+        printf("%s: %zu bytes, SHA-256 %s\n", args->file, params->n_bytes, hex);
+        printf("verifying key: %" PRIu32 " inputs (with the constant one)\n", params->vk.n_ic);
         for (int i = 0; i < ZK_PARAMS_N_SECTIONS; i++)
             printf("%-5s %10" PRIu32 " points of %zu bytes at offset %" PRIu64 "\n",
                    zk_params_section_name((zk_params_section_id)i), params->section[i].n,

@@ -50,18 +50,26 @@ void cli_prover_close(cli_prover *prover) {
     *prover = (cli_prover){0};
 }
 
-cuzk_status cli_test_keys_make(cli_test_keys *keys, const zk_program *program, const char *toxic_path, zk_pool *pool,
-                               zk_trace *trace, cuzk_err *err) {
-    zk_toxic_waste toxic;
-    ZK_TRY(cli_read_toxic(&toxic, toxic_path, err));
+cuzk_status cli_test_keys_folder(cli_test_keys *keys, cuzk_err *err) {
     const char *tmp = getenv("TMPDIR");
-    snprintf(keys->dir, sizeof keys->dir, "%s/cuzk-keys-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(keys->dir)) {
-        cuzk_status status = ZK_FAIL(err, CUZK_IO, "cannot make a folder for test keys: %s", strerror(errno));
+    int n = snprintf(keys->dir, sizeof keys->dir, "%s/cuzk-keys-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    errno = ENAMETOOLONG; /* unless mkdtemp says something else */
+    if (n < 0 || (size_t)n >= sizeof keys->dir || !mkdtemp(keys->dir)) {
+        cuzk_status status =
+            ZK_FAIL(err, CUZK_IO, "%s: cannot make a folder for test keys: %s", keys->dir, strerror(errno));
         keys->dir[0] = 0;
         return status;
     }
     snprintf(keys->params_path, sizeof keys->params_path, "%s/test.params", keys->dir);
+    snprintf(keys->vk_path, sizeof keys->vk_path, "%s/test.vk", keys->dir);
+    return CUZK_OK;
+}
+
+cuzk_status cli_test_keys_make(cli_test_keys *keys, const zk_program *program, const char *toxic_path, zk_pool *pool,
+                               zk_trace *trace, cuzk_err *err) {
+    zk_toxic_waste toxic;
+    ZK_TRY(cli_read_toxic(&toxic, toxic_path, err));
+    ZK_TRY(cli_test_keys_folder(keys, err));
     zk_setup_result result;
     zk_setup_options options = {
         .toxic = &toxic,
@@ -77,24 +85,12 @@ cuzk_status cli_test_keys_make(cli_test_keys *keys, const zk_program *program, c
 void cli_test_keys_remove(cli_test_keys *keys) {
     if (!keys->dir[0]) return;
     unlink(keys->params_path);
+    unlink(keys->vk_path);
     rmdir(keys->dir);
     keys->dir[0] = 0;
 }
 
-cuzk_status cli_check_writable(const char *path, cuzk_err *err) {
-    char folder[4096];
-    const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) : 0;
-    if (n >= sizeof folder) return ZK_FAIL(err, CUZK_BAD_INPUT, "-o: the path is longer than %zu", sizeof folder);
-    if (slash)
-        snprintf(folder, sizeof folder, "%.*s", n ? (int)n : 1, path);
-    else
-        snprintf(folder, sizeof folder, ".");
-    if (access(folder, W_OK | X_OK) != 0)
-        return ZK_FAIL(err, errno == ENOENT || errno == ENOTDIR ? CUZK_BAD_INPUT : CUZK_IO,
-                       "%s: cannot write there: %s", folder, strerror(errno));
-    return CUZK_OK;
-}
+cuzk_status cli_check_writable(const char *path, cuzk_err *err) { return zk_file_check_writable(path, err); }
 
 cuzk_status cli_trace_report(zk_trace *trace, bool print, const char *json_path, cuzk_err *err) {
     if (json_path) {

@@ -24,9 +24,12 @@ void cli_prover_close(cli_prover *prover);
 
 /* Test keys made for one run: files in a temporary folder that is removed by cli_test_keys_remove. */
 typedef struct cli_test_keys {
-    char dir[256];
-    char params_path[320];
+    char dir[256]; /* "": there is none */
+    char params_path[320], vk_path[320];
 } cli_test_keys;
+/* The empty folder and where the files go. */
+cuzk_status cli_test_keys_folder(cli_test_keys *keys, cuzk_err *err) ZK_MUST_USE;
+/* The folder, and the parameters in it. */
 cuzk_status cli_test_keys_make(cli_test_keys *keys, const zk_program *program, const char *toxic_path, zk_pool *pool,
                                zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
 void cli_test_keys_remove(cli_test_keys *keys); /* zeroed is fine */

@@ -367,7 +367,6 @@ cuzk_status zk_prove_stage(zk_prover *p, zk_prove_stage_id stage, zk_trace *trac
 }
 
 const uint8_t *zk_prove_result(const zk_prover *p) { return p->bytes; }
-const uint8_t (*zk_prove_publics(const zk_prover *p))[32] { return (const uint8_t(*)[32])p->publics; }
 
 cuzk_status zk_prove(uint8_t proof[ZK_PROOF_BYTES], zk_prover *prover, const zk_prove_request *request, zk_trace *trace,
                      cuzk_err *err) {

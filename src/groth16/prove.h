@@ -37,8 +37,7 @@ typedef struct zk_blinding {
 typedef struct zk_prove_request {
     const uint8_t (*hints)[32]; /* [n_hints] the private input of the program, LE, canonical */
     size_t n_hints;
-    const uint8_t (
-        *publics)[32]; /* [n_publics] expected public inputs without the leading one, LE; NULL: not compared */
+    const uint8_t (*publics)[32]; /* [n_publics] expected, LE, without the leading one; NULL: not compared */
     size_t n_publics;
     const zk_blinding *blinding; /* for tests; NULL: from the kernel's generator */
 } zk_prove_request;
@@ -62,8 +61,6 @@ void zk_prove_begin(zk_prover *prover, const zk_prove_request *request);
 cuzk_status zk_prove_stage(zk_prover *prover, zk_prove_stage_id stage, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
 /* The proof, after the last stage. */
 const uint8_t *zk_prove_result(const zk_prover *prover);
-/* The public inputs of the assignment, without the leading one, after synthesize: [n_inputs - 1][32]. */
-const uint8_t (*zk_prove_publics(const zk_prover *prover))[32];
 
 /* All stages. */
 cuzk_status zk_prove(uint8_t proof[ZK_PROOF_BYTES], zk_prover *prover, const zk_prove_request *request, zk_trace *trace,

@@ -1,7 +1,5 @@
 #include "groth16/verify.h"
 
-#include <stdio.h>
-
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/pool.h"
@@ -100,7 +98,7 @@ static cuzk_status check_publics(const zk_prepared_vk *vk, const uint8_t (*publi
             const uint8_t *bytes = publics[i * n_publics + j];
             if (zk_fr_from_bytes_le(&x, bytes)) continue;
             char text[65];
-            for (unsigned k = 0; k < 32; k++) snprintf(text + 2 * k, 3, "%02x", bytes[k]);
+            zk_hex_encode(text, bytes, 32);
             return ZK_FAIL(err, CUZK_BAD_INPUT,
                            "public input %zu of proof %zu: found %s (little-endian), expected a value below r", j, i,
                            text);

@@ -9,7 +9,7 @@
 size_t zk_vk_bytes(uint32_t n_ic) { return ZK_VK_HEADER_BYTES + (size_t)n_ic * ZK_G1_UNCOMPRESSED_BYTES; }
 
 void zk_point_text(char text[ZK_POINT_TEXT_BYTES], const uint8_t *encoded) {
-    for (unsigned i = 0; i < 16; i++) snprintf(text + 2 * i, 3, "%02x", encoded[i]);
+    zk_hex_encode(text, encoded, 16);
     memcpy(text + 32, "...", 4);
 }
 
