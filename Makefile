@@ -2,7 +2,7 @@
 BUILD ?= build
 CMAKE_FLAGS ?=
 
-.PHONY: all deps demo check check-full bench asan fuzz format clean
+.PHONY: all deps demo check check-full check-interop bench asan fuzz format clean
 
 all: deps
 	@cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS) >$(BUILD).cmake.log 2>&1 || { cat $(BUILD).cmake.log; exit 1; }
@@ -23,6 +23,10 @@ check: all
 # Also what takes long or much memory: the 32 GiB circuits.
 check-full: all
 	@scripts/check.sh $(BUILD) full
+
+# gRPC clients that are not ours against a daemon; needs node and npm (and network, the first time).
+check-interop: all
+	@tests/interop/run.sh $(BUILD)
 
 bench: all
 	@scripts/bench.sh $(BUILD)

@@ -276,7 +276,9 @@ static void reply_status(zk_rpc_call *call, const zk_engine_status *st) {
         Cuzk__V1__QueueStatus **queue_list = (void *)(gpu_list + st->n_workers + st->n_srs);
         for (size_t i = 0; i < st->n_workers; i++) {
             const zk_worker_view *w = &st->workers[i];
-            Cuzk__V1__GPUStatus *g = gpu_list[i] = &gpus[i];
+            if (!w->device[0]) continue; /* not started: it has no device yet */
+            Cuzk__V1__GPUStatus *g = gpu_list[r.n_gpus] = &gpus[r.n_gpus];
+            r.n_gpus++;
             cuzk__v1__gpustatus__init(g);
             g->ordinal = w->device_ordinal;
             g->name = text_of(w->device);
@@ -303,7 +305,6 @@ static void reply_status(zk_rpc_call *call, const zk_engine_status *st) {
             m->in_progress = v->in_progress;
         }
         r.gpus = gpu_list;
-        r.n_gpus = st->n_workers;
         r.loaded_srs = srs_list;
         r.n_loaded_srs = st->n_srs;
         r.queues = queue_list;
