@@ -140,6 +140,9 @@ cuzk_status zk_pool_create(zk_pool **pool_out, unsigned n_threads, cuzk_err *err
     /* Signals are for the threads that know about them, never for workers. */
     sigset_t all, old;
     sigfillset(&all);
+    /* Faults of a worker are its own; one that is blocked ends the process whatever handles it (zk_file_map_guard). */
+    static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int failure = 0;
     while (!failure && pool->n_started < n_threads - 1) {

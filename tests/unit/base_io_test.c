@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/json_dom.h"
 #include "base/json_writer.h"
+#include "base/pool.h"
 #include "zk_test.h"
 
 /* ---- base64 and hex ---- */
@@ -497,6 +498,12 @@ static void test_map(void) {
     remove_folder();
 }
 
+static void read_pages(void *ctx, size_t begin, size_t end, unsigned thread) {
+    const zk_file_map *map = ctx;
+    (void)thread;
+    for (size_t i = begin; i < end; i++) ZK_CHECK(map->data[4096 * i] == (i ? 0 : 7));
+}
+
 /* A file that shrinks while it is read shows zeros from the page that is gone, and the check names it. */
 static void test_map_shrinks(void) {
     make_folder();
@@ -515,6 +522,18 @@ static void test_map_shrinks(void) {
     ZK_CHECK(zk_file_map_check(&map, &err) == CUZK_BAD_INPUT &&
              strstr(err.message, "found 4096 bytes, expected 20580"));
     zk_file_map_close(&map);
+    /* the same where the threads of a pool read */
+    zk_pool *pool = NULL;
+    zk_err_reset(&err);
+    ZK_CHECK_OK(zk_pool_create(&pool, 4, &err), err);
+    for (unsigned round = 0; round < 20; round++) {
+        ZK_CHECK_OK(zk_file_write(in_folder("f"), bytes, N, &err), err);
+        ZK_CHECK_OK(zk_file_map_open(&map, in_folder("f"), N, N, &err), err);
+        ZK_CHECK(truncate(in_folder("f"), 4096) == 0);
+        zk_pool_for(pool, N / 4096, 1, read_pages, &map);
+        zk_file_map_close(&map);
+    }
+    zk_pool_destroy(pool);
     sigaction(SIGBUS, &before, NULL);
     free(bytes);
     remove_folder();
