@@ -130,8 +130,7 @@ cuzk_status zk_porep_program(zk_program **program, uint64_t sector_bytes, cuzk_e
     ZK_GOTO(zk_porep_shape_get(&w.shape, sector_bytes, err));
     ZK_GOTO(zk_builder_create(&w.s.builder, "porep", err));
     partition(&w, NULL);
-    if (w.s.status != CUZK_OK) ZK_GOTO(ZK_FAIL(err, w.s.status, "%s", w.s.err.message));
-    ZK_GOTO(zk_builder_finish(program, w.s.builder, err));
+    ZK_GOTO(zk_synth_finish_program(program, &w.s, err));
 out:
     zk_builder_destroy(w.s.builder);
     return status;
@@ -142,8 +141,5 @@ cuzk_status zk_porep_hints(uint8_t (*hints)[32], size_t n_hints, uint64_t sector
     walk w = {.s = {.hints = hints, .max_hints = n_hints}};
     ZK_TRY(zk_porep_shape_get(&w.shape, sector_bytes, err));
     partition(&w, values);
-    if (w.s.status != CUZK_OK) return ZK_FAIL(err, w.s.status, "%s", w.s.err.message);
-    if (w.s.n_hints != n_hints)
-        return ZK_FAIL(err, CUZK_INTERNAL, "hints: the circuit takes %zu, there is room for %zu", w.s.n_hints, n_hints);
-    return CUZK_OK;
+    return zk_synth_finish_hints(&w.s, err);
 }

@@ -27,7 +27,6 @@ static cuzk_status walk(zk_synth *s, const zk_post_shape *shape, const zk_post_s
     ZK_TRY(zk_opening_shape_get(&tree, shape->sector_bytes, err));
     for (uint32_t i = 0; i < shape->n_sectors && s->status == CUZK_OK; i++)
         sector(s, &tree, shape->n_challenges, sectors ? sectors[i] : NULL);
-    if (s->status != CUZK_OK) return ZK_FAIL(err, s->status, "%s", s->err.message);
     return CUZK_OK;
 }
 
@@ -37,7 +36,7 @@ cuzk_status zk_post_program(struct zk_program **program, const zk_post_shape *sh
     cuzk_status status = CUZK_OK;
     ZK_GOTO(zk_builder_create(&s.builder, name, err));
     ZK_GOTO(walk(&s, shape, NULL, err));
-    ZK_GOTO(zk_builder_finish(program, s.builder, err));
+    ZK_GOTO(zk_synth_finish_program(program, &s, err));
 out:
     zk_builder_destroy(s.builder);
     return status;
@@ -47,7 +46,5 @@ cuzk_status zk_post_hints(uint8_t (*hints)[32], size_t n_hints, const zk_post_sh
                           const zk_post_sector *const *sectors, cuzk_err *err) {
     zk_synth s = {.hints = hints, .max_hints = n_hints};
     ZK_TRY(walk(&s, shape, sectors, err));
-    if (s.n_hints != n_hints)
-        return ZK_FAIL(err, CUZK_INTERNAL, "hints: the circuit takes %zu, there is room for %zu", s.n_hints, n_hints);
-    return CUZK_OK;
+    return zk_synth_finish_hints(&s, err);
 }

@@ -40,3 +40,16 @@ void zk_synth_call(zk_synth *s, const zk_gadget *gadget, const void *param, size
         s->status = ZK_FAIL(&s->err, CUZK_INTERNAL, "gadget %s: took %zu hints up to here, was given %zu", gadget->name,
                             (size_t)zk_builder_n_hints(s->builder), s->n_hints);
 }
+
+cuzk_status zk_synth_finish_program(struct zk_program **program, zk_synth *s, cuzk_err *err) {
+    if (s->status != CUZK_OK) return ZK_FAIL(err, s->status, "%s", s->err.message);
+    return zk_builder_finish(program, s->builder, err);
+}
+
+cuzk_status zk_synth_finish_hints(const zk_synth *s, cuzk_err *err) {
+    if (s->status != CUZK_OK) return ZK_FAIL(err, s->status, "%s", s->err.message);
+    if (s->n_hints != s->max_hints)
+        return ZK_FAIL(err, CUZK_INTERNAL, "hints: the circuit takes %zu, there is room for %zu", s->n_hints,
+                       s->max_hints);
+    return CUZK_OK;
+}

@@ -26,4 +26,8 @@ void zk_synth_hint_u64(zk_synth *s, uint64_t value);
 void zk_synth_call(zk_synth *s, const zk_gadget *gadget, const void *param, size_t param_bytes, const zk_cell *in,
                    size_t n_in, zk_cell *out, size_t n_out);
 
+/* The ends of the two walks. A failure of the walk is passed on; hints that do not fill their room are INTERNAL. */
+cuzk_status zk_synth_finish_program(struct zk_program **program, zk_synth *s, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_synth_finish_hints(const zk_synth *s, cuzk_err *err) ZK_MUST_USE;
+
 #endif
