@@ -5,6 +5,9 @@ set -u
 build=$1
 label=${2:-check}
 here=$(cd "$(dirname "$0")/.." && pwd)
+# what scripts of tests/e2e run
+CUZK=$(cd "$build" && pwd)/src/cli/cuzk
+export CUZK
 log=$build/check-logs
 mkdir -p "$log"
 passed=0 failed=0 failures=""

@@ -121,8 +121,8 @@ static void apply_logging(const zk_config *c) {
     zk_log_set_level(level);
     bool json = c->logging.format == ZK_LOG_FORMAT_JSON;
     zk_log_set_format(json ? ZK_LOG_FORMAT_JSON : ZK_LOG_FORMAT_LOGFMT);
-    setenv("CUZK_LOGGING_LEVEL", levels[c->logging.level], 1);
-    setenv("CUZK_LOGGING_FORMAT", json ? "json" : "logfmt", 1);
+    setenv("CUZK_WORKER_LOG_LEVEL", levels[c->logging.level], 1);
+    setenv("CUZK_WORKER_LOG_FORMAT", json ? "json" : "logfmt", 1);
 }
 
 static zk_engine_options engine_options(const zk_config *c, const daemon_args *a) {

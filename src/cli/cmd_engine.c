@@ -1,12 +1,22 @@
 /* The processes behind the daemon: `worker`, which the daemon starts, and the repair of its journal. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "engine/engine.h"
 #include "engine/worker.h"
+
+/* As the daemon logs; it says so in the environment. */
+static void take_over_logging(void) {
+    const char *level_name = getenv("CUZK_WORKER_LOG_LEVEL"), *format = getenv("CUZK_WORKER_LOG_FORMAT");
+    zk_log_level level;
+    if (level_name && zk_log_level_parse(&level, level_name)) zk_log_set_level(level);
+    if (format && strcmp(format, "json") == 0) zk_log_set_format(ZK_LOG_FORMAT_JSON);
+}
 
 static int run_worker(const cli_command *self, int argc, char **argv) {
     uint64_t fd = 0, threads = 0;
@@ -25,6 +35,7 @@ static int run_worker(const cli_command *self, int argc, char **argv) {
     if (help) goto out;
     if (fd > INT32_MAX || threads > 1024)
         ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--fd or --threads: the number is too large"));
+    take_over_logging();
     worker.fd = (int)fd;
     worker.n_threads = (unsigned)threads;
     status = zk_worker_run(&worker, &err);

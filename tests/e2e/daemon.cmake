@@ -1,0 +1,1 @@
+cuzk_test_script(e2e_daemon ${CMAKE_CURRENT_LIST_DIR}/daemon.sh)

@@ -1,0 +1,132 @@
+#!/bin/sh
+# The daemon as a process: settings, clients and their exit codes, reload, TLS, the end. No keys: nothing is proved here.
+set -u
+: "${CUZK:?}"
+work=$(mktemp -d)
+daemon=""
+trap 'if [ -n "$daemon" ]; then kill -9 "$daemon" 2>/dev/null; fi; rm -rf "$work"' EXIT
+passed=0 failed=0
+pass() { passed=$((passed + 1)); echo "ok $1"; }
+fail() { failed=$((failed + 1)); echo "FAIL $1"; }
+# expect NAME EXIT_CODE TEXT command...: exit code, and TEXT in what it prints
+expect() {
+    name=$1 code=$2 text=$3
+    shift 3
+    "$@" >"$work/out" 2>&1
+    found=$?
+    if [ $found = "$code" ] && grep -q -e "$text" "$work/out"; then pass "$name"; else
+        fail "$name: exit $found, expected $code and \"$text\""
+        cat "$work/out"
+    fi
+}
+# wait_for TEXT [COUNT]: until the log has it
+wait_for() {
+    for _ in $(seq 200); do
+        [ "$(grep -c -e "$1" "$work/log")" -ge "${2:-1}" ] && return 0
+        sleep 0.05
+    done
+    fail "the log never says: $1"
+    cat "$work/log"
+    return 1
+}
+start() {
+    : >"$work/log"
+    "$CUZK" daemon --journal "$work/journal.db" --srs.param_cache "$work/keys" "$@" >"$work/log" 2>&1 &
+    daemon=$!
+    wait_for 'msg"*[=:]"*ready' || exit 1
+}
+stop() {
+    kill -TERM "$daemon"
+    wait "$daemon"
+    code=$?
+    daemon=""
+    if [ $code = 0 ]; then pass "$1"; else fail "$1: exit $code"; cat "$work/log"; fi
+}
+
+if ! "$CUZK" daemon --help | grep -q daemon.listen; then
+    expect "without the libraries" 3 "libgrpc-dev" "$CUZK" daemon
+    echo "$passed passed, $failed failed"
+    exit $failed
+fi
+
+sock=unix://$work/run/cuzk.sock
+cat >"$work/cuzk.toml" <<END
+[daemon]
+listen = "$sock"
+status_listen = "127.0.0.1:0"
+[logging]
+level = "info"
+[memory]
+pinned_budget = "5GiB"
+[surprise]
+key = 1
+END
+mkdir "$work/keys"
+expect "config check" 0 'unknown key "surprise.key"' "$CUZK" config check "$work/cuzk.toml"
+"$CUZK" config sample >"$work/sample.toml"
+expect "the sample is good" 0 "daemon.listen" "$CUZK" config check "$work/sample.toml"
+echo 'memory.total_budget = "much"' >"$work/bad.toml"
+expect "config check of a bad file" 3 'bad.toml:1: memory.total_budget: found "much"' "$CUZK" config check "$work/bad.toml"
+expect "a bad file is no start" 3 "bad.toml:1" "$CUZK" daemon --config "$work/bad.toml"
+
+start --config "$work/cuzk.toml"
+grep -q 'memory.pinned_budget.*deprecated' "$work/log" && pass "deprecated key is named" || fail "deprecated key is named"
+export CUZK_CONNECT=$sock
+expect "status" 0 "porep-c2" "$CUZK" status
+expect "status --json" 0 '"total_proofs_completed": 0' "$CUZK" status --json
+expect "metrics" 0 "^cuzk_uptime_seconds " "$CUZK" metrics
+expect "cancel of an unknown job" 1 "not queued or running" "$CUZK" cancel job-unknown
+expect "await of an unknown job" 3 "no such job" "$CUZK" await job-unknown
+expect "preload without keys" 3 "NOT_FOUND: .*$work/keys" "$CUZK" preload winning-2k
+expect "preload of nonsense" 3 "INVALID_ARGUMENT" "$CUZK" preload nonsense
+expect "evict of what is not loaded" 0 "was not loaded" "$CUZK" evict winning-2k
+"$CUZK" sample winning --sector-size 2KiB -o "$work/winning.json" >/dev/null
+expect "submit without keys" 3 "NOT_FOUND: .*v28-.*$work/keys" "$CUZK" submit --request "$work/winning.json"
+expect "bench single without keys" 3 "1 of 1 failed" "$CUZK" bench single --request "$work/winning.json"
+expect "a client without daemon" 4 "UNAVAILABLE" "$CUZK" status --connect "unix://$work/none.sock"
+expect "a second daemon" 4 "journal" "$CUZK" daemon --journal "$work/journal.db" --listen "unix://$work/second.sock" \
+    --srs.param_cache "$work/keys"
+
+sed 's/info/debug/' "$work/cuzk.toml" >"$work/new.toml"
+cat "$work/bad.toml" >"$work/cuzk.toml"
+kill -HUP "$daemon"
+wait_for "settings are not reloaded" && pass "a bad file is not taken over"
+cat "$work/new.toml" >"$work/cuzk.toml"
+kill -HUP "$daemon"
+wait_for "key=logging.level" && pass "reload"
+stop "SIGTERM"
+[ -e "$work/run/cuzk.sock" ] && fail "the socket is left" || pass "the socket is gone"
+
+CUZK_LOGGING_FORMAT=json start --listen "127.0.0.1:0"
+grep -q '^{"level":"info","ts":"[^"]*","msg":"ready"}$' "$work/log" && pass "JSON log" || fail "JSON log"
+stop "SIGTERM again"
+
+if command -v openssl >/dev/null 2>&1; then
+    make_cert() { # NAME CA_NAME SUBJECT
+        openssl req -newkey rsa:2048 -nodes -keyout "$work/$1.key" -subj "/CN=$3" -out "$work/$1.csr" 2>/dev/null
+        printf 'subjectAltName=DNS:%s' "$3" >"$work/ext"
+        openssl x509 -req -in "$work/$1.csr" -CA "$work/$2.pem" -CAkey "$work/$2.key" -CAcreateserial -days 2 \
+            -extfile "$work/ext" -out "$work/$1.pem" 2>/dev/null
+    }
+    for ca in ca other; do
+        openssl req -x509 -newkey rsa:2048 -nodes -keyout "$work/$ca.key" -subj "/CN=$ca" -days 2 -out "$work/$ca.pem" 2>/dev/null
+    done
+    make_cert server ca localhost
+    make_cert client ca client
+    make_cert stranger other client
+    start --listen "127.0.0.1:0" --daemon.tls_certificate "$work/server.pem" --daemon.tls_key "$work/server.key" \
+        --daemon.tls_client_ca "$work/ca.pem"
+    port=$(sed -n 's/.*serving gRPC.* port=\([0-9]*\).*/\1/p' "$work/log")
+    export CUZK_CONNECT=localhost:$port
+    expect "mutual TLS" 0 "porep-c2" "$CUZK" status --tls-ca "$work/ca.pem" --tls-cert "$work/client.pem" --tls-key "$work/client.key"
+    expect "no client certificate" 4 "UNAVAILABLE" "$CUZK" status --tls-ca "$work/ca.pem" --timeout 5
+    expect "a stranger's certificate" 4 "UNAVAILABLE" "$CUZK" status --tls-ca "$work/ca.pem" --tls-cert "$work/stranger.pem" \
+        --tls-key "$work/stranger.key" --timeout 5
+    expect "another authority" 4 "UNAVAILABLE" "$CUZK" status --tls-ca "$work/other.pem" --timeout 5
+    expect "wrong name" 4 "UNAVAILABLE" "$CUZK" status --tls-ca "$work/ca.pem" --tls-name elsewhere \
+        --tls-cert "$work/client.pem" --tls-key "$work/client.key" --timeout 5
+    expect "plain text to TLS" 4 "UNAVAILABLE" "$CUZK" status --timeout 5
+    stop "end of TLS"
+fi
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
