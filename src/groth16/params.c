@@ -124,6 +124,7 @@ cuzk_status zk_params_refuse_point(const zk_params *params, zk_params_section_id
     const zk_params_section *section = &params->section[id];
     uint64_t offset = section->offset + (uint64_t)fault->index * zk_params_point_bytes(id);
     char text[ZK_POINT_TEXT_BYTES];
+    ZK_TRY(zk_params_unchanged(params, err));
     zk_point_text(text, params->bytes + offset);
     return ZK_FAIL(err, status,
                    "%s: section %s: point %zu of %u at offset %llu: %s: found %s, expected a point of %s other than "

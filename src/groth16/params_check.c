@@ -220,5 +220,6 @@ out:
 cuzk_status zk_params_check(const zk_params *params, zk_pool *pool, zk_params_progress progress, void *progress_ctx,
                             cuzk_err *err) {
     ZK_TRY(check_group(params, ZK_G1, pool, progress, progress_ctx, err));
-    return check_group(params, ZK_G2, pool, progress, progress_ctx, err);
+    ZK_TRY(check_group(params, ZK_G2, pool, progress, progress_ctx, err));
+    return zk_params_unchanged(params, err); /* else the answer would be about bytes of two files */
 }
