@@ -161,6 +161,14 @@ bool cli_given(const cli_option *options, size_t n_options, const char *name) {
 }
 
 int cli_report(const cli_command *command, cuzk_status status, const cuzk_err *err) {
+    cuzk_err lost = {0};
+    if (fflush(stdout) != 0 || ferror(stdout)) { /* what was asked for has not arrived */
+        int code = errno;
+        if (status == CUZK_OK) {
+            status = ZK_FAIL(&lost, CUZK_IO, "standard output: cannot write: %s", strerror(code));
+            err = &lost;
+        }
+    }
     if (status == CUZK_OK) return 0;
     fprintf(stderr, "cuzk %s: %s\n", command->name, err && err->message[0] ? err->message : cuzk_status_text(status));
     return cuzk_status_exit_code(status);

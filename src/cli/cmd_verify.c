@@ -37,16 +37,18 @@ static cuzk_status read_key(zk_prepared_vk **prepared, const char *path, cuzk_er
     return status;
 }
 
-/* A longer file cannot be a proof; the limit only keeps a wrong file from being read whole. */
+/* A longer file cannot be a proof and is not read to its end. */
 static cuzk_status read_proof(uint8_t **proof, size_t *n, const char *path, size_t n_expected, cuzk_err *err) {
     enum { SLACK_BYTES = 1 << 20 };
-    cuzk_err why = {0};
-    cuzk_status status = zk_file_read(proof, n, path, n_expected + SLACK_BYTES, &why);
-    if (status == CUZK_OK || status == CUZK_NOT_FOUND || status == CUZK_IO || status == CUZK_OUT_OF_MEMORY) {
-        if (err) *err = why;
-        return status;
-    }
-    return ZK_FAIL(err, CUZK_BAD_PROOF, "%s: expected a proof of %zu bytes", why.message, n_expected);
+    cuzk_status status = CUZK_OK;
+    zk_file_reader *reader = NULL;
+    ZK_TRY(zk_file_reader_create(&reader, path, err));
+    *proof = zk_malloc(n_expected + SLACK_BYTES);
+    if (!*proof) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no memory for %zu bytes", path, n_expected));
+    ZK_GOTO(zk_file_reader_read(n, reader, *proof, n_expected + SLACK_BYTES, err));
+out:
+    zk_file_reader_destroy(reader);
+    return status;
 }
 
 static cuzk_status verify(const verify_args *args, const statement *s, zk_pool *pool, cuzk_err *err) {

@@ -1,5 +1,6 @@
 #include "cli/session.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "base/file.h"
 
 static void on_signal(int signal_number) {
     if (zk_cancel_requested(NULL)) {
@@ -17,7 +19,16 @@ static void on_signal(int signal_number) {
     zk_cancel_request(NULL);
 }
 
+/* A closed standard stream would give its number to the next file opened, and messages would go into that. Opened the
+ * wrong way round, so that using it is an error as before. */
+static void keep_standard_streams(void) {
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) _exit(4);
+}
+
 void cli_session_start(void) {
+    keep_standard_streams();
+    zk_file_map_guard();
     struct sigaction action = {.sa_handler = on_signal};
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);

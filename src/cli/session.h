@@ -6,7 +6,8 @@
 #include "base/span.h"
 
 /* Takes over SIGINT and SIGTERM: the first asks running work to stop, which then removes what is unfinished, and the
- * program exits with 130; a second one ends the process at once. SIGXFSZ and SIGPIPE become write errors. */
+ * program exits with 130; a second one ends the process at once. SIGXFSZ and SIGPIPE become write errors, a mapped file
+ * that shrinks an error of its reader. Standard streams that are closed stay unusable, but their numbers are taken. */
 void cli_session_start(void);
 /* When the kernel started this process, on the monotonic clock (10 ms grain); 0 if it cannot be told. */
 uint64_t cli_process_start_ns(void);
