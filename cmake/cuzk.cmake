@@ -49,6 +49,13 @@ function(cuzk_test name source)
   endif()
 endfunction()
 
+# cuzk_test_script(NAME path): a shell script as an end-to-end test, run with CUZK set to the program (scripts/check.sh).
+function(cuzk_test_script name path)
+  foreach(list check full)
+    set_property(GLOBAL APPEND PROPERTY cuzk_tests_${list} "${name} ${path}")
+  endforeach()
+endfunction()
+
 function(cuzk_test_lists name)
   foreach(list ${ARGN})
     set_property(GLOBAL APPEND PROPERTY cuzk_tests_${list} "${name} $<TARGET_FILE:${name}>")
