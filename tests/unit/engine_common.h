@@ -25,7 +25,7 @@
 
 static char test_dir[256];
 
-static const char *test_path(const char *name) {
+static inline const char *test_path(const char *name) {
     static char paths[16][512];
     static unsigned next;
     char *path = paths[next++ % 16];
@@ -33,22 +33,22 @@ static const char *test_path(const char *name) {
     return path;
 }
 
-static void test_dir_make(void) {
+static inline void test_dir_make(void) {
     const char *tmp = getenv("TMPDIR");
     snprintf(test_dir, sizeof test_dir, "%s/cuzk-engine-XXXXXX", tmp ? tmp : "/tmp");
     if (!mkdtemp(test_dir)) abort();
 }
 
-static void test_dir_remove(void) {
+static inline void test_dir_remove(void) {
     char command[512];
     snprintf(command, sizeof command, "rm -rf '%s'", test_dir);
     if (system(command) != 0) fprintf(stderr, "could not remove %s\n", test_dir);
 }
 
 /* Keys are kept beside the build. */
-static const char *test_keys(void) { return CUZK_ENGINE_KEYS; }
+static inline const char *test_keys(void) { return CUZK_ENGINE_KEYS; }
 
-static void test_keys_make(zk_proof_kind kind) {
+static inline void test_keys_make(zk_proof_kind kind) {
     char path[ZK_KEY_PATH_BYTES];
     cuzk_err err = {0};
     if (zk_circuit_key_path(path, NULL, test_keys(), kind, 2048, NULL) == CUZK_OK) return;
@@ -68,7 +68,7 @@ static void test_keys_make(zk_proof_kind kind) {
 }
 
 /* A request whose content depends on the text. Kept: sealing takes a while. */
-static const zk_request *test_request(zk_proof_kind kind, const char *text, size_t n_sectors) {
+static inline const zk_request *test_request(zk_proof_kind kind, const char *text, size_t n_sectors) {
     static struct {
         char key[128];
         zk_request *request;
@@ -91,14 +91,14 @@ static const zk_request *test_request(zk_proof_kind kind, const char *text, size
 }
 
 /* The same content under another id and priority. */
-static zk_request test_as(const zk_request *request, const char *id, zk_priority priority) {
+static inline zk_request test_as(const zk_request *request, const char *id, zk_priority priority) {
     zk_request copy = *request;
     copy.request_id = (char *)(uintptr_t)id;
     copy.priority = priority;
     return copy;
 }
 
-static zk_engine_options test_options(const char *name) {
+static inline zk_engine_options test_options(const char *name) {
     static char journal[8][512];
     static unsigned next;
     char *path = journal[next++ % 8];
@@ -107,25 +107,25 @@ static zk_engine_options test_options(const char *name) {
         .param_cache = test_keys(), .journal_path = path, .no_express = true, .worker_threads = 1};
 }
 
-static zk_engine *test_engine(const zk_engine_options *options) {
+static inline zk_engine *test_engine(const zk_engine_options *options) {
     zk_engine *engine = NULL;
     cuzk_err err = {0};
     ZK_CHECK_OK(zk_engine_create(&engine, options, &err), err);
     return engine;
 }
 
-static void test_submit(zk_submitted *s, zk_engine *engine, const zk_request *request) {
+static inline void test_submit(zk_submitted *s, zk_engine *engine, const zk_request *request) {
     cuzk_err err = {0};
     ZK_CHECK_OK(zk_engine_submit_request(s, engine, request, &err), err);
 }
 
-static void test_await(zk_result *result, zk_engine *engine, const char *job_id) {
+static inline void test_await(zk_result *result, zk_engine *engine, const char *job_id) {
     cuzk_err err = {0};
     ZK_CHECK_OK(zk_engine_await(result, engine, job_id, 120000, NULL, NULL, &err), err);
 }
 
 /* The proof holds for the request, by the key of the file. */
-static void test_verify(const zk_request *request, const zk_result *result) {
+static inline void test_verify(const zk_request *request, const zk_result *result) {
     cuzk_err err = {0};
     ZK_CHECKF(result->outcome == ZK_OUTCOME_COMPLETED, "outcome %d: %s", (int)result->outcome, result->message);
     zk_job *job = NULL;
@@ -148,14 +148,14 @@ static void test_verify(const zk_request *request, const zk_result *result) {
     ZK_CHECKF(status == CUZK_OK, "%s", err.message);
 }
 
-static zk_engine_status *test_status(zk_engine *engine) {
+static inline zk_engine_status *test_status(zk_engine *engine) {
     zk_engine_status *status = NULL;
     cuzk_err err = {0};
     ZK_CHECK_OK(zk_engine_get_status(&status, engine, &err), err);
     return status;
 }
 
-static size_t test_count_files(const char *dir) {
+static inline size_t test_count_files(const char *dir) {
     size_t n = 0;
     DIR *d = opendir(dir);
     if (!d) return 0;
@@ -165,7 +165,7 @@ static size_t test_count_files(const char *dir) {
 }
 
 /* `worker` as the engine starts it. */
-static int test_worker_main(int argc, char **argv) {
+static inline int test_worker_main(int argc, char **argv) {
     zk_worker_options options = {0};
     cuzk_err err = {0};
     for (int i = 2; i + 1 < argc; i += 2) {

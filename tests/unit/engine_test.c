@@ -60,9 +60,9 @@ static void test_partitions(void) {
 static void test_idempotency(void) {
     zk_engine_options options = test_options("idempotency");
     zk_engine *engine = test_engine(&options);
-    zk_request a = test_as(test_request(ZK_KIND_WINNING, "a", 1), "same", ZK_PRIORITY_LOW);
+    zk_request a = test_as(test_request(ZK_KIND_WINDOW, "a", 1), "same", ZK_PRIORITY_LOW);
     zk_request raised = test_as(&a, "same", ZK_PRIORITY_HIGH);
-    zk_request b = test_as(test_request(ZK_KIND_WINNING, "b", 1), "same", ZK_PRIORITY_LOW);
+    zk_request b = test_as(test_request(ZK_KIND_WINDOW, "b", 1), "same", ZK_PRIORITY_LOW);
     zk_request nameless = test_as(&a, "", ZK_PRIORITY_LOW);
     zk_submitted first, again, other, later, one, two;
     zk_result result;
@@ -103,7 +103,7 @@ static void test_idempotency(void) {
 static void test_failure(void) {
     zk_engine_options options = test_options("failure");
     zk_engine *engine = test_engine(&options);
-    zk_request bad = test_as(test_request(ZK_KIND_WINNING, "a", 1), "bad", ZK_PRIORITY_UNSPECIFIED);
+    zk_request bad = test_as(test_request(ZK_KIND_WINDOW, "a", 1), "bad", ZK_PRIORITY_UNSPECIFIED);
     zk_blob blob = {malloc(bad.vanilla_proofs[0].n), bad.vanilla_proofs[0].n};
     memcpy(blob.data, bad.vanilla_proofs[0].data, blob.n);
     blob.data[blob.n / 2] ^= 1;
@@ -210,7 +210,7 @@ static void test_cancel(void) {
     zk_engine_options options = test_options("cancel");
     options.worker_fault = "hang@synthesize:1+";
     zk_engine *engine = test_engine(&options);
-    zk_request a = test_as(test_request(ZK_KIND_WINNING, "a", 1), "", ZK_PRIORITY_NORMAL);
+    zk_request a = test_as(test_request(ZK_KIND_WINDOW, "a", 1), "", ZK_PRIORITY_NORMAL);
     zk_submitted running, queued;
     zk_result result;
     cuzk_err err = {0};
@@ -254,7 +254,7 @@ static void test_time_limit(void) {
     zk_engine *engine = test_engine(&options);
     zk_submitted s;
     zk_result result;
-    test_submit(&s, engine, test_request(ZK_KIND_WINNING, "a", 1));
+    test_submit(&s, engine, test_request(ZK_KIND_WINDOW, "a", 1));
     test_await(&result, engine, s.job_id);
     ZK_CHECK(result.outcome == ZK_OUTCOME_FAILED && strstr(result.message, "300 ms"));
     zk_engine_destroy(engine);
@@ -286,7 +286,7 @@ static void test_priorities(void) {
     zk_submitted s;
     ends.n = 0;
     for (size_t i = 0; i < 6; i++) {
-        zk_request request = test_as(test_request(ZK_KIND_WINNING, "a", 1), "", jobs[i].priority);
+        zk_request request = test_as(test_request(ZK_KIND_WINDOW, "a", 1), "", jobs[i].priority);
         test_submit(&s, engine, &request);
         ZK_CHECK_OK(zk_engine_watch(NULL, engine, s.job_id, note_end, (void *)(uintptr_t)jobs[i].name, &err), err);
     }
@@ -380,7 +380,7 @@ static void test_poison(void) {
     zk_engine *engine = test_engine(&options);
     zk_submitted s;
     zk_result result;
-    test_submit(&s, engine, test_request(ZK_KIND_WINNING, "a", 1));
+    test_submit(&s, engine, test_request(ZK_KIND_WINDOW, "a", 1));
     test_await(&result, engine, s.job_id);
     ZK_CHECKF(result.outcome == ZK_OUTCOME_FAILED && strstr(result.message, "3 attempts"), "%s", result.message);
     zk_engine_status *status = test_status(engine);
@@ -410,7 +410,7 @@ static void test_wrong_proofs(void) {
     zk_engine *engine = test_engine(&options);
     zk_submitted s;
     zk_result result;
-    test_submit(&s, engine, test_request(ZK_KIND_WINNING, "a", 1));
+    test_submit(&s, engine, test_request(ZK_KIND_WINDOW, "a", 1));
     test_await(&result, engine, s.job_id);
     ZK_CHECKF(result.outcome == ZK_OUTCOME_FAILED && strstr(result.message, "retired"), "%s", result.message);
     zk_engine_status *status = test_status(engine);
@@ -431,7 +431,7 @@ typedef struct client {
 
 static void *client_main(void *ctx) {
     client *c = ctx;
-    zk_request request = test_as(test_request(ZK_KIND_WINNING, "a", 1), c->id, ZK_PRIORITY_NORMAL);
+    zk_request request = test_as(test_request(ZK_KIND_WINDOW, "a", 1), c->id, ZK_PRIORITY_NORMAL);
     zk_submitted s;
     c->status = zk_engine_submit_request(&s, c->engine, &request, NULL);
     if (c->status == CUZK_OK) c->status = zk_engine_await(&c->result, c->engine, s.job_id, 0, NULL, NULL, NULL);
@@ -445,7 +445,7 @@ static void test_concurrent(void) {
     enum { N = 50 };
     static client clients[N];
     pthread_t threads[N];
-    test_request(ZK_KIND_WINNING, "a", 1); /* made before */
+    test_request(ZK_KIND_WINDOW, "a", 1); /* made before */
     for (size_t i = 0; i < N; i++) {
         clients[i] = (client){.engine = engine};
         snprintf(clients[i].id, sizeof clients[i].id, "client-%zu", i % 10);
@@ -551,7 +551,7 @@ static void test_daemon_killed(void) {
 }
 
 static void flat_rounds(zk_engine *engine, unsigned n) {
-    const zk_request *request = test_request(ZK_KIND_WINNING, "a", 1);
+    const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 1);
     for (unsigned i = 0; i < n; i++) {
         zk_request nameless = test_as(request, "", ZK_PRIORITY_NORMAL);
         zk_submitted s;

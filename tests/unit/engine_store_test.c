@@ -1,0 +1,295 @@
+/* What the engine keeps on disk: spool files, the journal, their repair; and the small parts that need no proof. */
+#include <fcntl.h>
+
+#include "engine/journal.h"
+#include "engine/memory.h"
+#include "engine_common.h"
+
+enum { N_JOBS = 40 };
+
+static void write_text(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    ZK_CHECK(f != NULL);
+    fputs(text, f);
+    fclose(f);
+}
+
+static zk_content *content_of(const char *spool, uint64_t max, const char *proof) {
+    zk_content *content = NULL;
+    cuzk_err err = {0};
+    ZK_CHECK_OK(zk_folder_create(spool, &err), err);
+    ZK_CHECK_OK(zk_content_open(&content, spool, max, &err), err);
+    ZK_CHECK_OK(zk_content_field_begin(content, ZK_CONTENT_VANILLA_PROOF, strlen(proof), &err), err);
+    /* in pieces */
+    for (size_t i = 0; proof[i]; i++) ZK_CHECK_OK(zk_content_write(content, proof + i, 1, &err), err);
+    return content;
+}
+
+/* An accepted job in journal and spool. */
+static void add_job(zk_content_meta *meta, zk_journal *journal, const char *spool, const char *id, const char *proof) {
+    cuzk_err err = {0};
+    uint64_t bytes = 0;
+    zk_engine_request request = {
+        .request_id = id, .kind = ZK_KIND_POREP, .priority = ZK_PRIORITY_LOW, .miner_id = UINT64_MAX};
+    ZK_CHECK_OK(zk_content_commit(meta, &bytes, content_of(spool, 1000, proof), &request, &err), err);
+    if (journal) ZK_CHECK_OK(journal->ops->accept(journal, meta, bytes, &err), err);
+}
+
+static void end_job(zk_journal *journal, const char *job_id, bool expected) {
+    uint8_t proof[384];
+    memset(proof, 7, sizeof proof);
+    cuzk_err err = {0};
+    bool ended = !expected;
+    zk_journal_end end = {.state = ZK_JOURNAL_COMPLETED, .proof = proof, .n_proof = sizeof proof, .total_ms = 5};
+    ZK_CHECK_OK(journal->ops->end(&ended, journal, job_id, &end, &err), err);
+    ZK_CHECK(ended == expected);
+}
+
+/* ---- spool files ---- */
+
+static void test_content(void) {
+    const char *spool = test_path("spool");
+    zk_content_meta meta, other;
+    cuzk_err err = {0};
+    add_job(&meta, NULL, spool, "an id", "vanilla");
+    add_job(&other, NULL, spool, "another id", "vanilla");
+    ZK_CHECK(strcmp(meta.job_id, other.job_id) != 0);
+    ZK_CHECK_MEM(meta.digest, other.digest, 32); /* the content alone */
+    add_job(&other, NULL, spool, "an id", "Vanilla");
+    ZK_CHECK(memcmp(meta.digest, other.digest, 32) != 0);
+    char path[ZK_SPOOL_PATH_BYTES];
+    zk_spool_path(path, spool, meta.job_id);
+    zk_spooled spooled;
+    ZK_CHECK_OK(zk_spooled_open(&spooled, path, true, &err), err);
+    ZK_CHECK(spooled.request.vanilla_proof.n == 7 && memcmp(spooled.request.vanilla_proof.data, "vanilla", 7) == 0);
+    ZK_CHECK(strcmp(spooled.request.request_id, "an id") == 0 && spooled.request.miner_id == UINT64_MAX);
+    zk_spooled_close(&spooled);
+    /* every byte counts, and no length is believed */
+    size_t n = 0;
+    uint8_t *data = NULL;
+    ZK_CHECK_OK(zk_file_read(&data, &n, path, 1 << 20, &err), err);
+    for (size_t i = 0; i < n; i++) {
+        bool covered = i < n - sizeof meta || (i >= n - sizeof meta + 8 && i < n - sizeof meta + 12);
+        data[i] ^= 0x40;
+        ZK_CHECK_OK(zk_file_write(path, data, n, &err), err);
+        cuzk_status status = zk_spooled_open(&spooled, path, true, NULL);
+        ZK_CHECKF(status == CUZK_BAD_INPUT || (status == CUZK_OK && !covered), "byte %zu", i);
+        zk_spooled_close(&spooled);
+        data[i] ^= 0x40;
+        if (i > 40) i += 12;
+    }
+    for (size_t k = 0; k < n; k += 9) {
+        ZK_CHECK_OK(zk_file_write(path, data, k, &err), err);
+        ZK_CHECK(zk_spooled_open(&spooled, path, true, NULL) == CUZK_BAD_INPUT);
+    }
+    free(data);
+}
+
+static void test_content_limits(void) {
+    const char *spool = test_path("limits");
+    cuzk_err err = {0};
+    zk_content_meta meta;
+    uint64_t bytes;
+    zk_engine_request request = {.request_id = "x", .kind = ZK_KIND_POREP};
+    zk_content *content = content_of(spool, 10, "0123456789");
+    ZK_CHECK(zk_content_write(content, "a", 1, &err) == CUZK_BAD_INPUT); /* longer than announced */
+    zk_err_reset(&err);
+    ZK_CHECK(zk_content_commit(&meta, &bytes, content, &request, &err) == CUZK_BAD_INPUT); /* the failure stays */
+    zk_err_reset(&err);
+    content = content_of(spool, 10, "01234");
+    ZK_CHECK(zk_content_field_begin(content, ZK_CONTENT_RANDOMNESS, 6, &err) == CUZK_EXHAUSTED);
+    ZK_CHECK(strstr(err.message, "10 bytes"));
+    zk_content_abort(content);
+    zk_err_reset(&err);
+    content = content_of(spool, 100, "01234");
+    ZK_CHECK_OK(zk_content_field_begin(content, ZK_CONTENT_RANDOMNESS, 6, &err), err);
+    ZK_CHECK(zk_content_commit(&meta, &bytes, content, &request, &err) == CUZK_BAD_INPUT); /* 6 bytes missing */
+    ZK_CHECK(test_count_files(spool) == 0);
+}
+
+/* ---- journal ---- */
+
+static cuzk_status count_open(void *ctx, const zk_content_meta *meta, uint64_t file_bytes, cuzk_err *err) {
+    (void)err;
+    *(unsigned *)ctx += meta->miner_id == UINT64_MAX && file_bytes > sizeof *meta;
+    return CUZK_OK;
+}
+
+static void count_partition(void *ctx, const zk_journal_partition *partition) {
+    *(unsigned *)ctx += partition->proof[0] == 9 && partition->synth_ns == 3;
+}
+
+static void test_journal(void) {
+    const char *path = test_path("journal-a"), *spool = test_path("journal-a.spool");
+    zk_journal *journal = NULL, *second = NULL;
+    cuzk_err err = {0};
+    zk_content_meta a, b;
+    zk_result result;
+    char id[ZK_JOB_ID_BYTES];
+    bool found = true;
+    zk_journal_state state;
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    ZK_CHECK(zk_journal_open_sqlite(&second, path, &err) == CUZK_EXHAUSTED);
+    zk_err_reset(&err);
+    add_job(&a, journal, spool, "same", "one");
+    add_job(&b, journal, spool, "same", "two");
+    ZK_CHECK_OK(journal->ops->find(&found, id, &state, journal, "same", 4, a.digest, &err), err);
+    ZK_CHECK(found && strcmp(id, a.job_id) == 0 && state == ZK_JOURNAL_OPEN);
+    zk_journal_partition partition = {.index = 1, .proof = {9}, .synth_ns = 3};
+    ZK_CHECK_OK(journal->ops->partition_done(journal, a.job_id, &partition, &err), err);
+    ZK_CHECK_OK(journal->ops->partition_done(journal, a.job_id, &partition, &err), err);
+    journal->ops->close(journal);
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    unsigned n = 0;
+    ZK_CHECK_OK(journal->ops->each_open(journal, count_open, &n, &err), err);
+    ZK_CHECK(n == 2);
+    n = 0;
+    ZK_CHECK_OK(journal->ops->each_partition(journal, a.job_id, count_partition, &n, &err), err);
+    ZK_CHECK(n == 1);
+    ZK_CHECK_OK(journal->ops->result(&result, journal, a.job_id, &err), err);
+    ZK_CHECK(result.outcome == ZK_OUTCOME_INTERRUPTED);
+    end_job(journal, a.job_id, true);
+    end_job(journal, a.job_id, false); /* once */
+    ZK_CHECK_OK(journal->ops->partition_done(journal, a.job_id, &partition, &err), err);
+    n = 0;
+    ZK_CHECK_OK(journal->ops->each_partition(journal, a.job_id, count_partition, &n, &err), err);
+    ZK_CHECK(n == 0); /* none of a job that is over */
+    ZK_CHECK_OK(journal->ops->result(&result, journal, a.job_id, &err), err);
+    ZK_CHECK(result.outcome == ZK_OUTCOME_COMPLETED && result.n_proof == 384 && result.proof[383] == 7);
+    zk_result_clear(&result);
+    zk_journal_end failure = {.state = ZK_JOURNAL_FAILED, .status = CUZK_BAD_INPUT, .message = "why"};
+    bool ended;
+    ZK_CHECK_OK(journal->ops->end(&ended, journal, b.job_id, &failure, &err), err);
+    ZK_CHECK_OK(journal->ops->result(&result, journal, b.job_id, &err), err);
+    ZK_CHECK(result.outcome == ZK_OUTCOME_FAILED && strcmp(result.message, "why") == 0);
+    zk_result_clear(&result);
+    ZK_CHECK_OK(journal->ops->find(&found, id, &state, journal, "same", 4, b.digest, &err), err);
+    ZK_CHECK(!found); /* a failure is not kept for a repeated request */
+    uint64_t expired = 0;
+    ZK_CHECK_OK(journal->ops->expire(&expired, journal, 1000, &err), err);
+    ZK_CHECK(expired == 0);
+    ZK_CHECK_OK(journal->ops->expire(&expired, journal, UINT64_MAX >> 1, &err), err);
+    ZK_CHECK(expired == 2);
+    ZK_CHECK_OK(journal->ops->result(&result, journal, a.job_id, &err), err);
+    ZK_CHECK(result.outcome == ZK_OUTCOME_UNKNOWN);
+    journal->ops->close(journal);
+}
+
+/* A row that cannot be written is an error that names the file, and nothing is half accepted. */
+static void test_accept_refused(void) {
+    const char *path = test_path("journal-r"), *spool = test_path("journal-r.spool");
+    zk_journal *journal = NULL;
+    cuzk_err err = {0};
+    zk_content_meta a;
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    add_job(&a, journal, spool, "x", "one");
+    ZK_CHECK(journal->ops->accept(journal, &a, 1, &err) == CUZK_IO); /* the same id again is refused, too */
+    ZK_CHECK(strstr(err.message, "journal-r"));
+    unsigned n = 0;
+    ZK_CHECK_OK(journal->ops->each_open(journal, count_open, &n, &err), err);
+    ZK_CHECK(n == 1);
+    journal->ops->close(journal);
+}
+
+static void damage(const char *path, off_t at, size_t n_bytes) {
+    int fd = open(path, O_WRONLY);
+    ZK_CHECK(fd >= 0);
+    for (size_t i = 0; i < n_bytes; i++) ZK_CHECK(pwrite(fd, "\xff", 1, at + (off_t)i) == 1);
+    close(fd);
+}
+
+/* Damage in different places: refused with the way out in the message; salvage brings back every open job. */
+static void salvage_after(const char *name, off_t at, size_t n_bytes, bool rows_survive) {
+    char path[512], spool[600];
+    snprintf(path, sizeof path, "%s", test_path(name));
+    snprintf(spool, sizeof spool, "%s.spool", path);
+    zk_journal *journal = NULL;
+    cuzk_err err = {0};
+    zk_content_meta meta[N_JOBS];
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    for (unsigned i = 0; i < N_JOBS; i++) {
+        char id[32];
+        snprintf(id, sizeof id, "job %u", i);
+        add_job(&meta[i], journal, spool, id, id);
+        if (i % 2) continue;
+        char file[ZK_SPOOL_PATH_BYTES];
+        end_job(journal, meta[i].job_id, true);
+        zk_spool_path(file, spool, meta[i].job_id);
+        unlink(file);
+    }
+    journal->ops->close(journal); /* which brings everything into the main file */
+    damage(path, at, n_bytes);
+    zk_engine_options options = {.param_cache = "/", .journal_path = path};
+    zk_engine *engine = NULL;
+    ZK_CHECK(zk_engine_create(&engine, &options, &err) == CUZK_BAD_INPUT);
+    ZK_CHECKF(strstr(err.message, "cuzk journal salvage") && strstr(err.message, path), "%s", err.message);
+    zk_err_reset(&err);
+    zk_salvage_report report;
+    ZK_CHECK_OK(zk_engine_salvage(&report, path, NULL, &err), err);
+    ZK_CHECK(access(report.damaged_path, F_OK) == 0);
+    ZK_CHECKF(rows_survive ? report.n_results > 0 : report.n_from_spool == N_JOBS / 2, "%llu results, %llu from spool",
+              (unsigned long long)report.n_results, (unsigned long long)report.n_from_spool);
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    unsigned n = 0;
+    ZK_CHECK_OK(journal->ops->each_open(journal, count_open, &n, &err), err);
+    ZK_CHECKF(n == N_JOBS / 2, "%u open jobs", n);
+    journal->ops->close(journal);
+}
+
+static void test_salvage_head(void) { salvage_after("journal-h", 0, 100, false); }
+static void test_salvage_first_page(void) { salvage_after("journal-f", 100, 3000, false); }
+static void test_salvage_page(void) { salvage_after("journal-p", 6 * 4096, 4096, true); }
+
+/* ---- the rest ---- */
+
+static void test_circuits(void) {
+    char id[ZK_CIRCUIT_ID_BYTES];
+    zk_proof_kind kind;
+    uint64_t bytes;
+    cuzk_err err = {0};
+    const char *const good[] = {"porep-2k",    "porep-8m", "porep-512m", "porep-32g", "porep-64g",   "wpost-32g",
+                                "winning-32g", "snap-32g", "snap-64g",   "wpost-64g", "winning-512m"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        ZK_CHECK_OK(zk_circuit_parse(&kind, &bytes, good[i], &err), err);
+        ZK_CHECK_OK(zk_circuit_id(id, kind, bytes, &err), err);
+        ZK_CHECK(strcmp(id, good[i]) == 0);
+    }
+    const char *const bad[] = {"", "porep", "porep-", "porep-32", "porep-32gb", "post-32g", "wpost_32g", "porep-3k"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        ZK_CHECK(zk_circuit_parse(&kind, &bytes, bad[i], NULL) == CUZK_UNSUPPORTED);
+}
+
+static void test_memory_groups(void) {
+    char mount[512], deep[600];
+    snprintf(mount, sizeof mount, "%s", test_path("cgroup"));
+    cuzk_err err = {0};
+    snprintf(deep, sizeof deep, "%s/a/b", mount);
+    ZK_CHECK_OK(zk_folder_create(deep, &err), err);
+    write_text(test_path("self"), "0::/a/b\n");
+    ZK_CHECK(zk_memory_group_limit(mount, test_path("self")) == 0);
+    write_text(test_path("cgroup/a/b/memory.max"), "max\n");
+    write_text(test_path("cgroup/a/memory.max"), "3000\n");
+    ZK_CHECK(zk_memory_group_limit(mount, test_path("self")) == 3000);
+    write_text(test_path("cgroup/a/b/memory.high"), "2000\n");
+    ZK_CHECK(zk_memory_group_limit(mount, test_path("self")) == 2000);
+    snprintf(deep, sizeof deep, "%s/memory/x", mount);
+    ZK_CHECK_OK(zk_folder_create(deep, &err), err);
+    write_text(test_path("cgroup/memory/x/memory.limit_in_bytes"), "1000\n");
+    write_text(test_path("self"), "5:cpu,cpuacct:/x\n4:memory:/x/not/visible\n");
+    ZK_CHECK(zk_memory_group_limit(mount, test_path("self")) == 1000);
+    ZK_CHECK(zk_memory_group_limit(mount, test_path("none")) == 0);
+    ZK_CHECK(zk_engine_memory_auto() > 0 && zk_memory_of_process(getpid()) > 4096);
+}
+
+int main(int argc, char **argv) {
+    static const zk_test_case cases[] = {
+        ZK_CASE(test_content),        ZK_CASE(test_content_limits), ZK_CASE(test_journal),
+        ZK_CASE(test_accept_refused), ZK_CASE(test_salvage_head),   ZK_CASE(test_salvage_first_page),
+        ZK_CASE(test_salvage_page),   ZK_CASE(test_circuits),       ZK_CASE(test_memory_groups),
+    };
+    zk_log_set_level(ZK_LOG_OFF);
+    test_dir_make();
+    int code = zk_test_run(cases, sizeof cases / sizeof cases[0], argc, argv);
+    test_dir_remove();
+    return code;
+}
