@@ -1,5 +1,6 @@
 /* curve.json, every entry, and properties of both groups, for each variant of the field functions. */
 #include "curve/curve.h"
+#include "field_variants.h"
 #include "zk_json.h"
 
 static void random_fp(zk_fp *r, uint64_t *seed) {
@@ -54,16 +55,6 @@ static void g2_random_element(zk_fp2 *r, uint64_t *seed) {
     random_fp(&r->c1, seed);
 }
 #include "curve_cases.inc"
-
-#define VARIANTS(name)                                                                                                 \
-    static void name##_portable(void) {                                                                                \
-        ZK_CHECK(zk_field_force(ZK_FIELD_PORTABLE));                                                                   \
-        name();                                                                                                        \
-    }                                                                                                                  \
-    static void name##_adx(void) {                                                                                     \
-        if (zk_field_force(ZK_FIELD_ADX)) name();                                                                      \
-    }
-#define BOTH(name) ZK_CASE(name##_portable), ZK_CASE(name##_adx)
 
 VARIANTS(g1_vectors_arithmetic)
 VARIANTS(g1_vectors_encodings)

@@ -3,6 +3,7 @@
 #include "field/cpu.h"
 #include "field/fp.h"
 #include "field/fr.h"
+#include "field_variants.h"
 #include "zk_test.h"
 
 /* ---- the schoolbook: little-endian 32-bit digits, bitwise remainder ---- */
@@ -589,16 +590,6 @@ static void test_dispatch(void) {
     free(saved);
     ZK_CHECK(ok);
 }
-
-#define VARIANTS(name)                                                                                                 \
-    static void name##_portable(void) {                                                                                \
-        ZK_CHECK(zk_field_force(ZK_FIELD_PORTABLE));                                                                   \
-        name();                                                                                                        \
-    }                                                                                                                  \
-    static void name##_adx(void) {                                                                                     \
-        if (zk_field_force(ZK_FIELD_ADX)) name();                                                                      \
-    }
-#define BOTH(name) ZK_CASE(name##_portable), ZK_CASE(name##_adx)
 
 VARIANTS(test_arithmetic)
 VARIANTS(test_inverses)

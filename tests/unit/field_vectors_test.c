@@ -1,6 +1,7 @@
 /* field.json, every entry, for each variant of the field functions that this machine runs. */
 #include "field/fp.h"
 #include "field/fr.h"
+#include "field_variants.h"
 #include "zk_json.h"
 
 static const zk_json *vectors(const char *section) {
@@ -317,16 +318,6 @@ static void test_fp2_all(void) {
         }
     }
 }
-
-/* Everything once per variant; the names of the cases are those of the first one. */
-#define VARIANTS(name)                                                                                                 \
-    static void name##_portable(void) {                                                                                \
-        ZK_CHECK(zk_field_force(ZK_FIELD_PORTABLE));                                                                   \
-        name();                                                                                                        \
-    }                                                                                                                  \
-    static void name##_adx(void) {                                                                                     \
-        if (zk_field_force(ZK_FIELD_ADX)) name();                                                                      \
-    }
 
 VARIANTS(test_fr_all)
 VARIANTS(test_fr_constants)

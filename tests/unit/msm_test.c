@@ -2,20 +2,11 @@
  * Long inputs of the public functions go to vector code where the CPU has it; the *_tuned functions are the scalar
  * code. */
 #include "base/alloc.h"
-#include "hash/sha256.h"
 #include "msm/batch_affine.h"
 #include "msm/msm.h"
 #include "msm/plan.h"
+#include "scalars.h"
 #include "zk_json.h"
-
-static zk_pool *two_threads(void) {
-    static zk_pool *pool;
-    if (!pool) {
-        cuzk_err err = {0};
-        ZK_CHECK_OK(zk_pool_create(&pool, 2, &err), err);
-    }
-    return pool;
-}
 
 /* Limits the code that runs from now on; NULL: no limit. */
 static void limit_cpu(const char *limit) {
@@ -26,25 +17,6 @@ static zk_fr *new_scalars(size_t n) {
     zk_fr *s = calloc(n ? n : 1, sizeof *s);
     ZK_CHECK(s);
     return s;
-}
-
-static zk_fr fr_random(uint64_t *seed) {
-    uint8_t bytes[64];
-    zk_fr r;
-    for (int i = 0; i < 8; i++) {
-        uint64_t v = zk_test_rand(seed);
-        memcpy(bytes + 8 * i, &v, 8);
-    }
-    zk_fr_from_bytes_wide(&r, bytes);
-    return r;
-}
-
-static zk_fr hfr(const char *text) {
-    uint8_t digest[32];
-    zk_fr r;
-    zk_sha256(digest, text, strlen(text));
-    zk_fr_from_bytes_reduce(&r, digest);
-    return r;
 }
 
 static zk_fr fr_of_json(const zk_json *v) {

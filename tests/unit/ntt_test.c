@@ -2,8 +2,9 @@
  * several thread counts. Vectors go through the code that this CPU chooses, the rest through the scalar code;
  * ifma_ntt_test.c compares the two. */
 #include "base/alloc.h"
-#include "hash/sha256.h"
 #include "ntt/ntt.h"
+#include "hash/sha256.h"
+#include "scalars.h"
 #include "zk_json.h"
 
 typedef void (*transform_fn)(const zk_ntt_domain *, zk_fr *, zk_pool *);
@@ -18,15 +19,6 @@ static const struct {
     {"icoset_fft", "icoset_fft_sha256", zk_ntt_coset_inverse, zk_ntt_coset_forward},
 };
 #define N_TRANSFORMS (sizeof transforms / sizeof transforms[0])
-
-static zk_pool *two_threads(void) {
-    static zk_pool *pool;
-    if (!pool) {
-        cuzk_err err = {0};
-        ZK_CHECK_OK(zk_pool_create(&pool, 2, &err), err);
-    }
-    return pool;
-}
 
 static zk_ntt_domain *new_domain(unsigned log2_n) {
     cuzk_err err = {0};
@@ -64,25 +56,6 @@ static zk_fr *new_vector(size_t n) {
     zk_fr *x = calloc(n ? n : 1, sizeof *x);
     ZK_CHECK(x);
     return x;
-}
-
-static zk_fr fr_random(uint64_t *seed) {
-    uint8_t bytes[64];
-    zk_fr r;
-    for (int i = 0; i < 8; i++) {
-        uint64_t v = zk_test_rand(seed);
-        memcpy(bytes + 8 * i, &v, 8);
-    }
-    zk_fr_from_bytes_wide(&r, bytes);
-    return r;
-}
-
-static zk_fr hfr(const char *text) {
-    uint8_t digest[32];
-    zk_fr r;
-    zk_sha256(digest, text, strlen(text));
-    zk_fr_from_bytes_reduce(&r, digest);
-    return r;
 }
 
 static void check_digest(const zk_fr *x, size_t n, const zk_json *expected, const char *what, unsigned size) {

@@ -2,6 +2,7 @@
  * functions. */
 #include "pairing/pairing.h"
 #include "pairing/tower.h"
+#include "field_variants.h"
 #include "zk_json.h"
 
 /* ---- reading ---- */
@@ -364,16 +365,6 @@ static void test_pairing_sizes(void) {
     zk_pairing_final_exp(&one, &zk_fp12_zero);
     ZK_CHECK(!zk_fp12_is_one(&one));
 }
-
-#define VARIANTS(name)                                                                                                 \
-    static void name##_portable(void) {                                                                                \
-        ZK_CHECK(zk_field_force(ZK_FIELD_PORTABLE));                                                                   \
-        name();                                                                                                        \
-    }                                                                                                                  \
-    static void name##_adx(void) {                                                                                     \
-        if (zk_field_force(ZK_FIELD_ADX)) name();                                                                      \
-    }
-#define BOTH(name) ZK_CASE(name##_portable), ZK_CASE(name##_adx)
 
 VARIANTS(test_fp6_vectors)
 VARIANTS(test_fp12_vectors)
