@@ -155,7 +155,7 @@ static size_t quantiles(uint64_t q[4], uint64_t *scratch, const run_state *s, un
     memset(q, 0, 4 * sizeof *q);
     if (n == 0) return 0;
     qsort(scratch, n, sizeof *scratch, by_value);
-    q[0] = scratch[0], q[1] = scratch[n / 2], q[2] = scratch[(n - 1) * 95 / 100], q[3] = scratch[n - 1];
+    q[0] = scratch[0], q[1] = scratch[n / 2], q[2] = scratch[(n * 95 + 99) / 100 - 1], q[3] = scratch[n - 1];
     return n;
 }
 
