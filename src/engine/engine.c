@@ -68,7 +68,6 @@ static cuzk_status take_options(zk_engine *engine, const zk_engine_options *give
     DEFAULT(retention_ms, UINT64_C(24) * 3600 * 1000);
     DEFAULT(aging_ms, 10 * 60 * 1000);
     DEFAULT(group_wait_ms, 5000);
-    DEFAULT(worker_idle_ms, 10 * 60 * 1000);
     DEFAULT(max_attempts, 3);
     if (o->n_workers > 256) return ZK_FAIL(err, CUZK_BAD_INPUT, "workers: found %u, at most 256", o->n_workers);
     engine->machine_bytes = zk_engine_memory_auto();

@@ -45,7 +45,7 @@ typedef struct zk_engine_options {
     uint64_t aging_ms;       /* 10 min */
     uint64_t group_wait_ms;  /* how long a job may be passed by jobs whose keys are loaded; 5 s */
     uint64_t job_limit_ms;   /* from acceptance to the end, else FAILED; 0: none */
-    uint64_t worker_idle_ms; /* an express worker that had no work this long ends; 10 min */
+    uint64_t worker_idle_ms; /* an express worker that had no work this long ends; 0: never (its keys stay loaded) */
     uint32_t max_attempts;   /* of a partition whose worker died; 3 */
 
     const char *worker_fault; /* for tests: passed to workers, see worker.h */

@@ -594,7 +594,7 @@ static void look_after_idle(engine_lane *lane) {
     if (!lane->pid) return;
     siginfo_t info = {0};
     bool gone = waitid(P_PID, (id_t)lane->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
-    bool unused = lane->min_priority > ZK_PRIORITY_LOW &&
+    bool unused = engine->options.worker_idle_ms && lane->min_priority > ZK_PRIORITY_LOW &&
                   zk_now_ns() - lane->idle_since_ns > engine->options.worker_idle_ms * 1000000;
     if (!gone && !unused) return;
     if (gone) {
