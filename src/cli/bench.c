@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "field/dispatch.h"
+#include "msm/ifma/ifma.h"
 
 enum { DEFAULT_RUNS = 5, MAX_RUNS = 10000 };
 
@@ -51,7 +52,7 @@ cuzk_status cli_bench_report(const cli_bench *bench, const cli_bench_field *fiel
     double min = (double)bench->ns[0] * 1e-6, max = (double)bench->ns[bench->runs - 1] * 1e-6;
     double median = (double)(bench->ns[(bench->runs - 1) / 2] + bench->ns[bench->runs / 2]) * 0.5e-6;
     double rate = units && median > 0 ? (double)units / (median * 1e-3) : 0;
-    const char *device = zk_field_variant_name(zk_field_active_variant());
+    const char *device = zk_msm_ifma_usable() ? "ifma" : zk_field_variant_name(zk_field_active_variant());
     if (bench->json) {
         zk_json_writer *json = cli_json_begin();
         zk_json_put_string(json, "bench", bench->name);
