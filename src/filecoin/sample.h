@@ -36,6 +36,16 @@ cuzk_status zk_sample_sealed_tree(zk_tree **tree_r, uint8_t comm_c[32], const zk
                                   const char *text, uint64_t miner, uint64_t sector, zk_pool *pool,
                                   cuzk_err *err) ZK_MUST_USE;
 
+/* The same for a sector whose data are all zero, with an identity of the caller's. */
+typedef struct zk_sample_identity {
+    uint8_t porep_id[32], prover_id[32], ticket[32];
+    uint64_t sector;
+} zk_sample_identity;
+cuzk_status zk_sample_sealed_zeros(zk_tree **tree_r, uint8_t comm_c[32], const zk_registered_seal *seal,
+                                   const zk_sample_identity *identity, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
+/* The interactive type of version 1.1 of a size; NULL if there is none. */
+const zk_registered_seal *zk_sample_seal_type(uint64_t sector_bytes);
+
 typedef struct zk_sample_post_options {
     const char *text;
     uint64_t miner, first_sector; /* sectors are numbered from there */
@@ -49,9 +59,11 @@ typedef struct zk_sample_post_options {
 cuzk_status zk_sample_post(zk_request **request, const zk_registered_post *type, const zk_sample_post_options *options,
                            zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 
-/* A request of SnapDeals, all partitions. The sector exists by a rule: old and new nodes depend on the block of a
- * node's number (its high bits) and on a class (0 .. 7) made of the low bits, so that each tree has few different
- * nodes, and yet all children of a node differ. TEXT stands for "cuzk update a". */
+/* A request of SnapDeals, all partitions. Up to ZK_SAMPLE_MAX_SEALED_BYTES a sector of zeros is really sealed
+ * (identity: seed32 of "TEXT SIZE porep id", "... prover", "... ticket", sector the first 8 bytes of "... sector") and
+ * updated with the data of label "TEXT SIZE data". Larger sectors exist by a rule: old and new nodes depend on the
+ * block of a node's number (its high bits) and on a class (0 .. 7) made of the low bits, so that each tree has few
+ * different nodes, and yet all children of a node differ. */
 cuzk_status zk_sample_update(zk_request **request, const zk_registered_update *type, const char *text, uint64_t miner,
                              uint64_t sector, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 

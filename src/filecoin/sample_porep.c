@@ -42,6 +42,7 @@ void zk_sample_data(uint8_t *out, size_t n, const char *label) {
  * sparse one the challenged nodes and their parents. */
 typedef struct sector {
     const zk_registered_seal *seal;
+    const zk_sample_identity *identity; /* or NULL: from text, miner and sector number */
     const char *text;
     zk_pool *pool;
     zk_c1 *c1;
@@ -266,18 +267,24 @@ static cuzk_status start(sector *s, uint64_t miner, uint64_t sector_number, cuzk
     ZK_TRY(zk_c1_shape_get(&c1->shape, s->seal, err));
     s->n_layers = c1->shape.n_layers;
     for (uint32_t k = 0; k < s->seal->n_partitions; k++) ZK_TRY(zk_c1_add_partition(c1, err));
-    snprintf(text, sizeof text, "%s ticket", s->text);
-    zk_sample_seed32(c1->ticket, text);
-    snprintf(text, sizeof text, "%s seed", s->text);
-    zk_sample_seed32(c1->seed, text);
-    zk_registered_seal_porep_id(porep_id, s->seal);
+    if (s->identity) {
+        memcpy(c1->ticket, s->identity->ticket, 32);
+        memcpy(porep_id, s->identity->porep_id, 32);
+        memcpy(prover_id, s->identity->prover_id, 32);
+    } else {
+        snprintf(text, sizeof text, "%s ticket", s->text);
+        zk_sample_seed32(c1->ticket, text);
+        snprintf(text, sizeof text, "%s seed", s->text);
+        zk_sample_seed32(c1->seed, text);
+        zk_registered_seal_porep_id(porep_id, s->seal);
+        zk_prover_id(prover_id, miner);
+    }
     zk_graph_init(&s->graph, n_nodes, porep_id, s->seal->api_version);
-    bool sparse = s->seal->sector_bytes > ZK_SAMPLE_MAX_SEALED_BYTES;
-    if (!sparse) ZK_TRY(make_data(s, err));
+    bool zeros = s->identity || s->seal->sector_bytes > ZK_SAMPLE_MAX_SEALED_BYTES;
+    if (!zeros) ZK_TRY(make_data(s, err));
     ZK_TRY(zk_data_tree_build(&s->tree_d, c1->shape.n_data_nodes, NULL, (const uint8_t(*)[32])s->data,
-                              sparse ? 0 : n_nodes, s->pool, err));
+                              zeros ? 0 : n_nodes, s->pool, err));
     memcpy(c1->comm_d, zk_tree_top(s->tree_d), 32);
-    zk_prover_id(prover_id, miner);
     zk_replica_id(c1->replica_id, prover_id, sector_number, c1->ticket, c1->comm_d, porep_id);
     return CUZK_OK;
 }
@@ -326,23 +333,45 @@ out:
     return status;
 }
 
+const zk_registered_seal *zk_sample_seal_type(uint64_t sector_bytes) {
+    for (unsigned i = 0; i < ZK_N_REGISTERED_SEALS; i++) {
+        const zk_registered_seal *seal = &zk_registered_seals[i];
+        if (seal->sector_bytes == sector_bytes && seal->api_version == ZK_API_1_1_0 &&
+            seal->feature == ZK_POREP_INTERACTIVE)
+            return seal;
+    }
+    return NULL;
+}
+
+/* Seals a sector of which only comm_c and the replica's tree are wanted. */
+static cuzk_status seal_for_tree(zk_tree **tree_r, uint8_t comm_c[32], sector *s, uint64_t miner,
+                                 uint64_t sector_number, cuzk_err *err) {
+    if (s->seal->sector_bytes > ZK_SAMPLE_MAX_SEALED_BYTES)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "sample: %s: sectors of at most 8 MiB are sealed", s->seal->name);
+    cuzk_status status = CUZK_OK;
+    s->c1 = zk_calloc(1, sizeof *s->c1);
+    if (!s->c1) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "sample: no memory");
+    ZK_GOTO(start(s, miner, sector_number, err));
+    s->n_known = (size_t)s->c1->shape.n_nodes;
+    ZK_GOTO(commit(s, err));
+    memcpy(comm_c, zk_tree_top(s->tree_c), 32);
+    *tree_r = s->tree_r;
+    s->tree_r = NULL;
+out:
+    zk_c1_destroy(s->c1);
+    sector_free(s);
+    return status;
+}
+
 cuzk_status zk_sample_sealed_tree(zk_tree **tree_r, uint8_t comm_c[32], const zk_registered_seal *seal,
                                   const char *text, uint64_t miner, uint64_t sector_number, zk_pool *pool,
                                   cuzk_err *err) {
-    if (seal->sector_bytes > ZK_SAMPLE_MAX_SEALED_BYTES)
-        return ZK_FAIL(err, CUZK_UNSUPPORTED, "sample: %s: sectors of at most 8 MiB are sealed", seal->name);
     sector s = {.seal = seal, .text = text, .pool = pool};
-    cuzk_status status = CUZK_OK;
-    s.c1 = zk_calloc(1, sizeof *s.c1);
-    if (!s.c1) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "sample: no memory");
-    ZK_GOTO(start(&s, miner, sector_number, err));
-    s.n_known = (size_t)s.c1->shape.n_nodes;
-    ZK_GOTO(commit(&s, err));
-    memcpy(comm_c, zk_tree_top(s.tree_c), 32);
-    *tree_r = s.tree_r;
-    s.tree_r = NULL;
-out:
-    zk_c1_destroy(s.c1);
-    sector_free(&s);
-    return status;
+    return seal_for_tree(tree_r, comm_c, &s, miner, sector_number, err);
+}
+
+cuzk_status zk_sample_sealed_zeros(zk_tree **tree_r, uint8_t comm_c[32], const zk_registered_seal *seal,
+                                   const zk_sample_identity *identity, zk_pool *pool, cuzk_err *err) {
+    sector s = {.seal = seal, .identity = identity, .text = "", .pool = pool};
+    return seal_for_tree(tree_r, comm_c, &s, 0, identity->sector, err);
 }

@@ -51,13 +51,9 @@ out:
 /* Really sealed, as the PoRep sample of the same text. */
 static cuzk_status make_sealed(post_sector *s, const char *text, uint64_t sector_bytes, uint64_t miner, zk_pool *pool,
                                cuzk_err *err) {
-    for (unsigned i = 0; i < ZK_N_REGISTERED_SEALS; i++) {
-        const zk_registered_seal *seal = &zk_registered_seals[i];
-        if (seal->sector_bytes == sector_bytes && seal->api_version == ZK_API_1_1_0 &&
-            seal->feature == ZK_POREP_INTERACTIVE)
-            return zk_sample_sealed_tree(&s->tree, s->comm_c, seal, text, miner, s->number, pool, err);
-    }
-    return ZK_FAIL(err, CUZK_UNSUPPORTED, "sample: sector size %" PRIu64 " is not registered", sector_bytes);
+    const zk_registered_seal *seal = zk_sample_seal_type(sector_bytes);
+    if (!seal) return ZK_FAIL(err, CUZK_UNSUPPORTED, "sample: sector size %" PRIu64 " is not registered", sector_bytes);
+    return zk_sample_sealed_tree(&s->tree, s->comm_c, seal, text, miner, s->number, pool, err);
 }
 
 /* ---- the vanilla bytes, see post.h ---- */

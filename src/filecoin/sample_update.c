@@ -1,4 +1,4 @@
-/* Requests of SnapDeals for sectors that exist by a rule: see sample.h.
+/* Requests of SnapDeals, for sectors really sealed and updated, or for such as exist by a rule: see sample.h.
  *
  * With L bits of a node's number and g = min(L - h, apex height): the block of leaf i is B = i >> g, its class K the
  * sum of bit_j 2^(j mod 3) over the bits j < g of i, modulo 8. Old leaf: seed32("TEXT SIZE auto old B K"), data leaf:
@@ -10,9 +10,11 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "filecoin/labels.h"
 #include "filecoin/sample.h"
 #include "filecoin/update.h"
+#include "hash/fr32.h"
 #include "hash/poseidon.h"
 
 enum { N_CLASSES = 8, MAX_ROWS = 40 };
@@ -174,19 +176,69 @@ static cuzk_status encode_leaves(update_sector *s, cuzk_err *err) {
     return CUZK_OK;
 }
 
-static cuzk_status make_sector(update_sector *s, uint64_t sector_bytes, uint32_t h, cuzk_err *err) {
-    uint8_t comm_r_old[32], comm_r_new[32];
-    char label[320];
-    ZK_TRY(zk_update_shape_get(&s->shape, sector_bytes, err));
+/* A sector of zeros really sealed, and new data. With no block bits every node of a tree is a node of its own. */
+static cuzk_status fill_sealed(update_sector *s, cuzk_err *err) {
     const zk_update_shape *shape = &s->shape;
-    uint32_t below_h = shape->node_bits - h;
-    s->rule = (rule){shape->node_bits, below_h < shape->apex_height ? below_h : shape->apex_height, h};
-    snprintf(label, sizeof label, "%s %" PRIu64 " auto comm_c", s->text, sector_bytes);
+    const zk_registered_seal *seal = zk_sample_seal_type(shape->sector_bytes);
+    if (!seal)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "sample: sector size %" PRIu64 " is not registered", shape->sector_bytes);
+    zk_sample_identity identity;
+    const struct {
+        uint8_t *out;
+        const char *what;
+    } parts[] = {{identity.porep_id, "porep id"}, {identity.prover_id, "prover"}, {identity.ticket, "ticket"}};
+    char label[320];
+    uint8_t bytes[32];
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        snprintf(label, sizeof label, "%s %" PRIu64 " %s", s->text, shape->sector_bytes, parts[i].what);
+        zk_sample_seed32(parts[i].out, label);
+    }
+    snprintf(label, sizeof label, "%s %" PRIu64 " sector", s->text, shape->sector_bytes);
+    zk_sample_seed32(bytes, label);
+    identity.sector = zk_load_le64(bytes);
+    size_t n_nodes = (size_t)1 << shape->node_bits, n_data = n_nodes * 32 / 128 * 127;
+    zk_tree *tree = NULL;
+    uint8_t *raw = zk_malloc(n_data), *padded = zk_malloc(n_nodes * 32);
+    cuzk_status status = CUZK_OK;
+    if (!raw || !padded) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "sample: no memory for %zu bytes of data", n_data));
+    ZK_GOTO(zk_sample_sealed_zeros(&tree, s->comm_c, seal, &identity, s->pool, err));
+    snprintf(label, sizeof label, "%s %" PRIu64 " data", s->text, shape->sector_bytes);
+    zk_sample_data(raw, n_data, label);
+    zk_fr32_pad(padded, raw, n_data);
+    for (size_t i = 0; i < n_nodes; i++) {
+        size_t at = slot(&s->rule, 0, i);
+        memcpy(s->tree[ZK_UPDATE_OLD].nodes[0][at], zk_tree_node(tree, 0, i), 32);
+        memcpy(s->tree[ZK_UPDATE_DATA].nodes[0][at], padded + 32 * i, 32);
+    }
+out:
+    zk_tree_destroy(tree);
+    free(raw);
+    free(padded);
+    return status;
+}
+
+static void fill_by_rule(update_sector *s) {
+    char label[320];
+    snprintf(label, sizeof label, "%s %" PRIu64 " auto comm_c", s->text, s->shape.sector_bytes);
     zk_sample_seed32(s->comm_c, label);
-    for (int i = 0; i < ZK_UPDATE_N_TREES; i++)
-        ZK_TRY(tree_start(&s->tree[i], &s->rule, shape, (zk_update_tree)i, err));
     fill_leaves(&s->tree[ZK_UPDATE_DATA], s, "new");
     fill_leaves(&s->tree[ZK_UPDATE_OLD], s, "old");
+}
+
+static cuzk_status make_sector(update_sector *s, uint64_t sector_bytes, uint32_t h, cuzk_err *err) {
+    uint8_t comm_r_old[32], comm_r_new[32];
+    ZK_TRY(zk_update_shape_get(&s->shape, sector_bytes, err));
+    const zk_update_shape *shape = &s->shape;
+    bool sealed = sector_bytes <= ZK_SAMPLE_MAX_SEALED_BYTES;
+    uint32_t below_h = shape->node_bits - h;
+    s->rule = (rule){shape->node_bits, below_h < shape->apex_height ? below_h : shape->apex_height, h};
+    if (sealed) s->rule.block_bits = 0;
+    for (int i = 0; i < ZK_UPDATE_N_TREES; i++)
+        ZK_TRY(tree_start(&s->tree[i], &s->rule, shape, (zk_update_tree)i, err));
+    if (sealed)
+        ZK_TRY(fill_sealed(s, err));
+    else
+        fill_by_rule(s);
     ZK_TRY(tree_finish(&s->tree[ZK_UPDATE_DATA], s->pool, err));
     ZK_TRY(tree_finish(&s->tree[ZK_UPDATE_OLD], s->pool, err));
     ZK_TRY(zk_comm_r(comm_r_old, s->comm_c, top(&s->tree[ZK_UPDATE_OLD]), err));
