@@ -277,8 +277,12 @@ static cuzk_status stage_assemble(zk_prover *p, cuzk_err *err) {
     if (p->request.blinding) {
         blinding = *p->request.blinding;
     } else {
-        ZK_TRY(zk_random_fr(r, err));
-        ZK_TRY(zk_random_fr(s, err));
+        cuzk_status status = zk_random_fr(r, err);
+        if (status == CUZK_OK) status = zk_random_fr(s, err);
+        if (status != CUZK_OK) {
+            zk_wipe(&blinding, sizeof blinding);
+            return status;
+        }
     }
     zk_g1_from_affine(&delta, &vk->delta_g1);
     zk_g2_from_affine(&delta2, &vk->delta_g2);
