@@ -25,11 +25,7 @@ typedef struct prove_args {
 static cuzk_status check_args(const prove_args *args, cuzk_err *err) {
     if (!args->params_dir == !args->toxic_path)
         return ZK_FAIL(err, CUZK_USAGE, "expected one of --params DIR and --test-toxic FILE (see --help)");
-    return cli_check_writable(args->out_path, err);
-}
-
-static cuzk_status write_proof(const prove_args *args, const uint8_t *proof, size_t n_proof, cuzk_err *err) {
-    return zk_file_write(args->out_path, proof, n_proof, err);
+    return zk_file_check_writable(args->out_path, err);
 }
 
 /* Where the keys of the circuit are; makes them when --test-toxic asks for it. free() the path. */
@@ -262,7 +258,7 @@ static int run(const cli_command *self, int argc, char **argv, bool explicit_cir
     ZK_GOTO(prove(&args, options, n_options, pool, trace, &proofs, &n_proofs, &err));
     ZK_GOTO(cli_check_cancelled(&err));
     zk_span *span = zk_span_open(trace, "write");
-    status = write_proof(&args, proofs, n_proofs * ZK_PROOF_BYTES, &err);
+    status = zk_file_write(args.out_path, proofs, n_proofs * ZK_PROOF_BYTES, &err);
     zk_span_close(trace, span);
     if (status != CUZK_OK) goto out;
     ZK_GOTO(report(&args, n_proofs, trace, &err));

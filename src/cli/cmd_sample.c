@@ -32,12 +32,7 @@ static cuzk_status find_seal(const zk_registered_seal **seal, const sample_args 
             return ZK_FAIL(err, CUZK_USAGE, "--registered-proof: %s is of another sector size", (*seal)->name);
         return CUZK_OK;
     }
-    for (unsigned i = 0; i < ZK_N_REGISTERED_SEALS; i++) {
-        const zk_registered_seal *s = &zk_registered_seals[i];
-        if (s->sector_bytes == args->sector_bytes && s->api_version == ZK_API_1_1_0 &&
-            s->feature == ZK_POREP_INTERACTIVE)
-            *seal = s;
-    }
+    *seal = zk_sample_seal_type(args->sector_bytes);
     char size[32];
     if (!*seal)
         return ZK_FAIL(err, CUZK_UNSUPPORTED,
@@ -174,7 +169,7 @@ static int run(const cli_command *self, int argc, char **argv) {
     ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], positionals, 1, &help, &err));
     if (help) goto out;
     ZK_GOTO(cli_kind(&kind, args.kind_name, &err));
-    ZK_GOTO(cli_check_writable(args.out_path, &err));
+    ZK_GOTO(zk_file_check_writable(args.out_path, &err));
     ZK_GOTO(cli_work_start(&args.work, &pool, &err));
     ZK_GOTO(sample(&args, kind, pool, &err));
 out:

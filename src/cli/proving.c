@@ -90,8 +90,6 @@ void cli_test_keys_remove(cli_test_keys *keys) {
     keys->dir[0] = 0;
 }
 
-cuzk_status cli_check_writable(const char *path, cuzk_err *err) { return zk_file_check_writable(path, err); }
-
 cuzk_status cli_trace_report(zk_trace *trace, bool print, const char *json_path, cuzk_err *err) {
     if (json_path) {
         char *text = NULL;

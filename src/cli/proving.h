@@ -34,9 +34,6 @@ cuzk_status cli_test_keys_make(cli_test_keys *keys, const zk_program *program, c
                                zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
 void cli_test_keys_remove(cli_test_keys *keys); /* zeroed is fine */
 
-/* IO or BAD_INPUT before any work is done if a file cannot be made there. */
-cuzk_status cli_check_writable(const char *path, cuzk_err *err) ZK_MUST_USE;
-
 /* The timing tree on stderr, and as JSON into a file (NULL: not). Closes the trace's root. */
 cuzk_status cli_trace_report(zk_trace *trace, bool print, const char *json_path, cuzk_err *err) ZK_MUST_USE;
 
