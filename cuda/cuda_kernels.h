@@ -18,6 +18,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ extern "C" {
 
 typedef uint64_t zk_dptr; /* device address; 0 is none */
 typedef struct zk_cuda zk_cuda;
+struct zk_fr;
 struct zk_g1_affine;
 struct zk_g2_affine;
 
@@ -75,6 +77,76 @@ cuzk_status zk_cuda_masked_sum_g1(struct zk_g1_affine *result, zk_cuda *device, 
                                   cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_cuda_masked_sum_g2(struct zk_g2_affine *result, zk_cuda *device, zk_dptr bases, zk_dptr bits, size_t n,
                                   cuzk_err *err) ZK_MUST_USE;
+
+/* ---- circuits (synthesis.cu) ---- */
+
+/* The tables of a program on the device. `program` is borrowed, must outlive the handle, and is read at load only. */
+struct zk_program;
+typedef struct zk_cuda_program zk_cuda_program;
+cuzk_status zk_cuda_program_load(zk_cuda_program **resident, zk_cuda *device, const struct zk_program *program,
+                                 unsigned log2_n, cuzk_err *err) ZK_MUST_USE;
+void zk_cuda_program_unload(zk_cuda_program *resident);
+size_t zk_cuda_program_bytes(const struct zk_program *program, unsigned log2_n); /* device memory it takes */
+
+/* As zk_program_witness. hints: host memory. bits: [ceil(n_aux/64)] words; full: n_inputs inputs, then the wide values.
+ * BAD_INPUT for a hint that is not below r. */
+cuzk_status zk_cuda_witness(const zk_cuda_program *program, const uint8_t (*hints)[32], zk_dptr bits, zk_dptr full,
+                            cuzk_err *err) ZK_MUST_USE;
+/* As zk_program_eval_computed, over the domain: rows of the program, then for each input a row with a = input, b = c =
+ * 0, then zeros. a, b, c: [2^log2_n] Fr; any may be 0 (not computed). */
+cuzk_status zk_cuda_evaluate(const zk_cuda_program *program, zk_dptr bits, zk_dptr full, zk_dptr a, zk_dptr b,
+                             zk_dptr c, cuzk_err *err) ZK_MUST_USE;
+/* First of n_rows rows with a_i b_i != c_i, or n_rows. */
+cuzk_status zk_cuda_first_unsatisfied(size_t *row, zk_cuda *device, zk_dptr a, zk_dptr b, zk_dptr c, size_t n_rows,
+                                      cuzk_err *err) ZK_MUST_USE;
+
+/* A static mask over n things, for compaction. words: host memory, [ceil(n/64)]. */
+typedef struct zk_cuda_mask zk_cuda_mask;
+cuzk_status zk_cuda_mask_create(zk_cuda_mask **mask, zk_cuda *device, const uint64_t *words, size_t n,
+                                cuzk_err *err) ZK_MUST_USE;
+void zk_cuda_mask_destroy(zk_cuda_mask *mask);
+/* The bits (words of 64) or the elements of Fr under the mask, in order. Bits of the last word beyond the last are 0.
+ */
+cuzk_status zk_cuda_compact_bits(const zk_cuda_mask *mask, zk_dptr out, zk_dptr bits, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_compact_fr(const zk_cuda_mask *mask, zk_dptr out, zk_dptr values, cuzk_err *err) ZK_MUST_USE;
+
+/* ---- points (points.cu) ---- */
+
+/* G1 and G2 of zk_group: 0, 1. Points are 96 or 192 bytes, affine on the device as in the zcash uncompressed encoding.
+ */
+struct zk_pool;
+
+/* Decodes n encoded points (host memory: a mapped file; any alignment) through pinned staging. Those whose bit in
+ * is_bit (host, NULL: none) is set go to `bits`, the others to `full`, each in order. Checked: no flags but none,
+ * coordinates canonical, on the curve, not infinity. *bad: least index refused, n if none. pool: host threads for the
+ * staging. */
+cuzk_status zk_cuda_points_decode(size_t *bad, zk_cuda *device, int group, zk_dptr full, zk_dptr bits,
+                                  const uint8_t *encoded, size_t n, const uint64_t *is_bit, struct zk_pool *pool,
+                                  cuzk_err *err) ZK_MUST_USE;
+/* The other way, on the device: [n] affine points at `points` to [n] encoded points at `encoded`. */
+cuzk_status zk_cuda_points_encode(zk_cuda *device, int group, zk_dptr encoded, zk_dptr points, size_t n,
+                                  cuzk_err *err) ZK_MUST_USE;
+/* *good: whether all points are in the subgroup of order r, by 40 random subset sums (a point outside is missed with
+ * probability 2^-40). seed: 32 bytes from the kernel's generator. */
+cuzk_status zk_cuda_points_subgroup(bool *good, zk_cuda *device, int group, zk_dptr points, size_t n,
+                                    const uint8_t seed[32], cuzk_err *err) ZK_MUST_USE;
+
+/* Multiples of the generator: a table of windows, in device memory, for about n_expected multiples. */
+typedef struct zk_cuda_multiples zk_cuda_multiples;
+cuzk_status zk_cuda_multiples_create(zk_cuda_multiples **multiples, zk_cuda *device, int group, uint64_t n_expected,
+                                     cuzk_err *err) ZK_MUST_USE;
+void zk_cuda_multiples_destroy(zk_cuda_multiples *multiples);
+/* points[i] = [scalars[i]] G, device memory both; a zero gives infinity. */
+cuzk_status zk_cuda_multiples_points(const zk_cuda_multiples *multiples, zk_dptr points, zk_dptr scalars, size_t n,
+                                     cuzk_err *err) ZK_MUST_USE;
+/* The points of a key from scalars that a function of the host writes slice by slice, split as by
+ * zk_cuda_points_decode. *bad: least index whose scalar is zero, n if none. */
+cuzk_status zk_cuda_multiples_split(size_t *bad, const zk_cuda_multiples *multiples, zk_dptr full, zk_dptr bits,
+                                    void (*scalars)(void *ctx, struct zk_fr *out, size_t first, size_t n), void *ctx,
+                                    size_t n, const uint64_t *is_bit, cuzk_err *err) ZK_MUST_USE;
+/* [n] scalars of the host to [n] encoded points of the host. */
+cuzk_status zk_cuda_multiples_encode(const zk_cuda_multiples *multiples, uint8_t *encoded, const struct zk_fr *scalars,
+                                     size_t n, cuzk_err *err) ZK_MUST_USE;
 
 /* Windows of the next MSMs: their number, how many are worked on together, how many lanes run side by side; 0 means the
  * table. For tuning and for tests of every width. */

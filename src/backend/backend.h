@@ -65,14 +65,25 @@ typedef struct zk_selection {
     size_t full_first;
 } zk_selection;
 
-/* Points as a key file holds them: [n] in the zcash uncompressed encoding. Those whose bit in `is_bit` is set (bitmap
- * [ceil(n/64)], NULL: none) become the bit points, the others the full points; each keeps its order. */
+/* The generator of a group, ready to be multiplied: how keys are made from toxic waste. */
+typedef struct zk_multiples {
+    zk_backend *backend;
+    zk_group group;
+} zk_multiples;
+
+/* Points: [n] in the zcash uncompressed encoding, as a key file holds them, or multiples of the generator. Those whose
+ * bit in `is_bit` is set (bitmap [ceil(n/64)], NULL: none) become the bit points, the others the full points; each
+ * keeps its order. */
 typedef struct zk_points_source {
     const char *name; /* static string */
     zk_group group;
-    const uint8_t *encoded;
+    const uint8_t *encoded; /* NULL: point i is [s_i] G, and `multiples` and `scalars` are given */
     size_t n;
     const uint64_t *is_bit;
+    const zk_multiples *multiples; /* of the same group */
+    /* Writes s_first .. s_(first+n-1); asked in ascending order, by one thread at a time. */
+    void (*scalars)(void *ctx, zk_fr *out, size_t first, size_t n);
+    void *scalars_ctx;
 } zk_points_source;
 
 /* The first point that was refused. */
@@ -136,6 +147,11 @@ typedef struct zk_residency_ops {
     cuzk_status (*selection_create)(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask,
                                     size_t n_aux, const uint64_t *full_mask, size_t n_values, cuzk_err *err);
     void (*selection_destroy)(zk_selection *selection);
+    cuzk_status (*multiples_create)(zk_multiples **multiples, zk_backend *backend, zk_group group, uint64_t n_expected,
+                                    cuzk_err *err);
+    void (*multiples_destroy)(zk_multiples *multiples);
+    cuzk_status (*multiples_encode)(const zk_multiples *multiples, uint8_t *encoded, const zk_fr *scalars, size_t n,
+                                    cuzk_err *err);
 } zk_residency_ops;
 
 typedef struct zk_stage_ops {
