@@ -3,9 +3,9 @@
  * Everything that can fail returns cuzk_status and describes the failure in err: which CUDA call, what it answered.
  * After a CUZK_DEVICE error the device is to be considered lost.
  *
- * Memory. zk_cuda_open takes one block of device memory; buffers and the workspaces of the kernels come from it, so
- * nothing is allocated from the driver afterwards. When a workspace does not fit a kernel uses a leaner way, or fails
- * with CUZK_OUT_OF_MEMORY and says how much it asked for.
+ * Memory. Buffers and the workspaces of the kernels come from a pool of device memory. It is taken from the driver
+ * whole when its size is given, else in segments as need arises, so that nothing is allocated in steady state. When a
+ * workspace does not fit a kernel uses a leaner way, or fails with CUZK_OUT_OF_MEMORY and says how much it asked for.
  *
  * Order. Copies and kernels run in order on the device's main stream. Calls whose result goes to host memory return
  * when it is there; all others return at once and zk_cuda_sync waits. One thread at a time may use a device.
@@ -33,9 +33,12 @@ struct zk_g1_affine;
 struct zk_g2_affine;
 
 cuzk_status zk_cuda_device_count(int *count, cuzk_err *err) ZK_MUST_USE;
-/* pool_bytes: device memory to take; 0 takes all that is free but 1 GiB. */
+/* pool_bytes: device memory to take at once; 0: as needed, up to all that is free but 1 GiB. UNSUPPORTED: a device that
+ * the build has no code for. */
 cuzk_status zk_cuda_open(zk_cuda **device, int ordinal, size_t pool_bytes, cuzk_err *err) ZK_MUST_USE;
 void zk_cuda_close(zk_cuda *device);
+const char *zk_cuda_name(const zk_cuda *device); /* what the device calls itself */
+size_t zk_cuda_bytes_total(const zk_cuda *device);
 
 /* 512-byte aligned. name: what the buffer is, for messages. */
 cuzk_status zk_cuda_alloc(zk_dptr *buffer, zk_cuda *device, size_t bytes, const char *name, cuzk_err *err) ZK_MUST_USE;

@@ -45,6 +45,30 @@ constexpr int MAX_LANES = 6;
 constexpr int MAX_SCRATCH = 160;
 constexpr size_t PINNED_BYTES = 1 << 20; /* for each lane */
 
+/* Pinned buffers between host memory and the device, made when first needed (points.cu). */
+#if defined(ZK_CUDA_EMULATE)
+constexpr size_t STAGING_BYTES = 48 << 10; /* so that tests go round */
+#else
+constexpr size_t STAGING_BYTES = 64 << 20;
+#endif
+struct staging_buffers {
+    static constexpr int N = 4;
+    char *host[N]{};
+    cudaEvent_t copied[N]{};   /* the copy from or into the buffer has been made */
+    cudaEvent_t consumed[N]{}; /* the device has done with what the last copy brought or took */
+    bool ready = false;
+    staging_buffers() = default;
+    staging_buffers(const staging_buffers &) = delete;
+    staging_buffers &operator=(const staging_buffers &) = delete;
+    ~staging_buffers() {
+        for (int i = 0; i < N; i++) {
+            if (host[i]) (void)cudaFreeHost(host[i]);
+            if (copied[i]) (void)cudaEventDestroy(copied[i]);
+            if (consumed[i]) (void)cudaEventDestroy(consumed[i]);
+        }
+    }
+};
+
 /* Twiddle tables of one transform size; see ntt.cu. */
 struct ntt_tables {
     unsigned log2_n = 0;
@@ -83,14 +107,19 @@ ZK_HD u32 ceil_div(u64 a, u64 b) { return (u32)((a + b - 1) / b); }
 struct zk_cuda {
     int ordinal = 0;
     int multiprocessors = 132;
-    char *pool = nullptr;
-    size_t pool_bytes = 0, used_bytes = 0, peak_bytes = 0;
-    std::map<size_t, size_t> free_pieces; /* offset -> bytes, neighbours merged */
-    std::map<size_t, size_t> taken;
+    char name[96] = "";
+    size_t total_bytes = 0;
+    /* The pool: segments from the driver, cut into pieces. */
+    size_t pool_bytes = 0; /* the most that segments may take */
+    size_t held_bytes = 0, used_bytes = 0, peak_bytes = 0;
+    std::map<char *, size_t> segments;    /* -> bytes */
+    std::map<char *, size_t> free_pieces; /* -> bytes, neighbours of one segment merged */
+    std::map<char *, size_t> taken;
     cudaStream_t main{}; /* all calls; lanes fork from it and join it */
     cudaStream_t lane[zk::MAX_LANES]{};
     cudaEvent_t fork{}, joined[zk::MAX_LANES]{};
     char *pinned[zk::MAX_LANES]{};
+    zk::staging_buffers staging;
     zk::ntt_tables ntt;
     unsigned tune_windows = 0, tune_batch = 0, tune_lanes = 0;
 };

@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 # folder=rank, bottom up
-ranks="base=0 field=1 hash=2 curve=2 pairing=3 ntt=3 msm=3 program=4 backend=5 circuit=5 groth16=6 filecoin=7 config=8 engine=8 rpc=9 cli=10"
+ranks="base=0 field=1 hash=2 curve=2 pairing=3 ntt=3 msm=3 program=4 cuda=4 backend=5 circuit=5 groth16=6 filecoin=7 config=8 engine=8 rpc=9 cli=10"
 rank_of() { for r in $ranks; do case $r in "$1="*) echo "${r#*=}"; return;; esac; done; echo none; }
 passed=0 failed=0
 for dir in src/*/; do

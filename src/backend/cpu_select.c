@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/alloc.h"
+#include "base/bitmap.h"
 #include "base/bytes.h"
 
 cuzk_status zk_cpu_mask_init(cpu_mask *mask, const uint64_t *words, size_t n_bits, cuzk_err *err) {
@@ -33,19 +34,6 @@ void zk_cpu_mask_clear(cpu_mask *mask) {
     *mask = (cpu_mask){0};
 }
 
-/* True if the set bits are neighbours; *first is the lowest. */
-static bool mask_is_range(const cpu_mask *mask, size_t *first) {
-    size_t low = 0, high = 0;
-    *first = 0;
-    if (mask->n_set == 0) return true;
-    while (!mask->words[low]) low++;
-    high = mask->n_words - 1;
-    while (!mask->words[high]) high--;
-    *first = low * 64 + (size_t)__builtin_ctzll(mask->words[low]);
-    size_t last = high * 64 + 63 - (size_t)__builtin_clzll(mask->words[high]);
-    return last - *first + 1 == mask->n_set;
-}
-
 cuzk_status zk_cpu_selection_create(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask,
                                     size_t n_aux, const uint64_t *full_mask, size_t n_values, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
@@ -58,7 +46,7 @@ cuzk_status zk_cpu_selection_create(zk_selection **selection, zk_backend *backen
     s->base.n_values = n_values;
     s->base.n_bits = s->bit.n_set;
     s->base.n_full = s->full.n_set;
-    s->base.full_is_range = mask_is_range(&s->full, &s->base.full_first);
+    zk_bitmap_count(s->full.words, n_values, &s->base.full_is_range, &s->base.full_first);
     *selection = &s->base;
     s = NULL;
 out:

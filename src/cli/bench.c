@@ -47,16 +47,22 @@ cuzk_status cli_bench_measure(cli_bench *bench, cli_bench_fn fn, void *ctx, cuzk
     return CUZK_OK;
 }
 
+static const char *cpu_code(void) {
+    return zk_msm_ifma_usable() ? "ifma" : zk_field_variant_name(zk_field_active_variant());
+}
+
 cuzk_status cli_bench_report(const cli_bench *bench, const cli_bench_field *fields, size_t n_fields, uint64_t units,
                              const char *unit, cuzk_err *err) {
     double min = (double)bench->ns[0] * 1e-6, max = (double)bench->ns[bench->runs - 1] * 1e-6;
     double median = (double)(bench->ns[(bench->runs - 1) / 2] + bench->ns[bench->runs / 2]) * 0.5e-6;
     double rate = units && median > 0 ? (double)units / (median * 1e-3) : 0;
-    const char *device = zk_msm_ifma_usable() ? "ifma" : zk_field_variant_name(zk_field_active_variant());
+    bool cpu = !bench->backend || strcmp(bench->backend->caps.kind, "cpu") == 0;
+    const char *kind = cpu ? "cpu" : bench->backend->caps.kind,
+               *device = cpu ? cpu_code() : bench->backend->caps.device;
     if (bench->json) {
         zk_json_writer *json = cli_json_begin();
         zk_json_put_string(json, "bench", bench->name);
-        zk_json_put_string(json, "backend", "cpu");
+        zk_json_put_string(json, "backend", kind);
         zk_json_put_string(json, "device", device);
         zk_json_put_u64(json, "threads", zk_pool_n_threads(bench->pool));
         for (size_t i = 0; i < n_fields; i++) zk_json_put_u64(json, fields[i].name, fields[i].value);
@@ -74,7 +80,7 @@ cuzk_status cli_bench_report(const cli_bench *bench, const cli_bench_field *fiel
     }
     printf("%s", bench->name);
     for (size_t i = 0; i < n_fields; i++) printf(" %s=%" PRIu64, fields[i].name, fields[i].value);
-    printf(" (cpu %s, %u thread%s): median %.3f ms, min %.3f, max %.3f", device, zk_pool_n_threads(bench->pool),
+    printf(" (%s %s, %u thread%s): median %.3f ms, min %.3f, max %.3f", kind, device, zk_pool_n_threads(bench->pool),
            zk_pool_n_threads(bench->pool) == 1 ? "" : "s", median, min, max);
     if (units) printf(", %.3g %s/s", rate, unit);
     printf("%s\n", bench->checked ? ", result checked" : "");

@@ -12,7 +12,8 @@ typedef struct cli_bench {
     bool json;
     cli_work work;
     zk_pool *pool;
-    uint64_t *ns; /* [runs] */
+    const zk_backend *backend; /* what the work ran on; NULL: the CPU code itself */
+    uint64_t *ns;              /* [runs] */
     uint8_t checksum[32];
     bool checked; /* the result was compared with a slow path */
 } cli_bench;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "cli/assignment.h"
 #include "cli/bench.h"
 #include "cli/circuits.h"
 #include "cli/commands.h"
@@ -142,7 +141,8 @@ static cuzk_status bench_prove(bench_args *args, const cli_option *options, size
         ZK_GOTO(cli_key_path(&params_path, args->params_dir, identifier, ".params", err));
     }
     if (!params_path) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path"));
-    ZK_GOTO(cli_prover_open(&run.prover, circuit, params_path, bench->pool, NULL, err));
+    ZK_GOTO(cli_prover_open(&run.prover, circuit, params_path, &bench->work, bench->pool, NULL, err));
+    bench->backend = run.prover.backend;
     ZK_GOTO(cli_bench_measure(bench, prove_once, &run, err));
     zk_sha256(bench->checksum, run.proof, sizeof run.proof);
     bench->checked = true; /* zk_prove verifies */
@@ -164,39 +164,81 @@ out:
 
 typedef struct synthesis {
     const zk_program *program;
-    cli_assignment a;
-    zk_pool *pool;
+    zk_backend *backend;
+    zk_resident_program *resident;
+    zk_buffer *bits, *full, *rows[3];
+    uint8_t (*hints)[32];
 } synthesis;
+
+static cuzk_status synthesis_open(synthesis *s, const cli_work *work, zk_job *job, zk_pool *pool, cuzk_err *err) {
+    static const char *const names[3] = {"rows a", "rows b", "rows c"};
+    const zk_program *program = s->program;
+    ZK_TRY(cli_backend_open(&s->backend, work, pool, err));
+    ZK_TRY(zk_resident_program_load(&s->resident, s->backend, program, err));
+    ZK_TRY(zk_buffer_create(&s->bits, s->backend, "witness bits", zk_witness_bits_bytes(program), err));
+    ZK_TRY(zk_buffer_create(&s->full, s->backend, "witness values", zk_witness_full_bytes(program), err));
+    for (unsigned m = 0; m < 3; m++)
+        ZK_TRY(zk_buffer_create(&s->rows[m], s->backend, names[m], zk_domain_bytes(s->resident), err));
+    s->hints = zk_malloc((size_t)program->n_hints * 32);
+    if (!s->hints) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the input of a partition");
+    return zk_job_hints(s->hints, program->n_hints, job, 0, err);
+}
+
+static void synthesis_close(synthesis *s) {
+    free(s->hints);
+    for (unsigned m = 0; m < 3; m++) zk_buffer_destroy(s->rows[m]);
+    zk_buffer_destroy(s->full);
+    zk_buffer_destroy(s->bits);
+    zk_resident_program_unload(s->resident);
+    zk_backend_close(s->backend);
+}
 
 static cuzk_status synthesize_once(void *ctx, cuzk_err *err) {
     synthesis *s = ctx;
-    cli_assignment *a = &s->a;
-    ZK_TRY(zk_program_witness(s->program, (const uint8_t(*)[32])a->hints, &a->w, s->pool, err));
-    return zk_program_eval_computed(s->program, &a->w, a->rows[0], a->rows[1], a->rows[2], s->pool, err);
+    ZK_TRY(zk_stage_witness(NULL, s->resident, (const uint8_t(*)[32])s->hints, s->bits, s->full, err));
+    ZK_TRY(zk_stage_evaluate(NULL, s->resident, s->bits, s->full, s->rows[0], s->rows[1], s->rows[2], err));
+    return zk_backend_wait(s->backend, NULL, err);
+}
+
+/* Every row satisfied, and the digest of the assignment (known for the published inputs). */
+static cuzk_status synthesis_check(cli_bench *bench, const synthesis *s, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    const zk_program *program = s->program;
+    size_t row;
+    zk_fr *full = zk_malloc(zk_witness_full_bytes(program));
+    uint64_t *bits = zk_malloc(zk_witness_bits_bytes(program));
+    if (!full || !bits) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for an assignment"));
+    ZK_GOTO(zk_stage_first_unsatisfied(NULL, s->resident, s->rows[0], s->rows[1], s->rows[2], &row, err));
+    ZK_GOTO(zk_buffer_download(NULL, full, s->full, 0, zk_witness_full_bytes(program), err));
+    ZK_GOTO(zk_buffer_download(NULL, bits, s->bits, 0, zk_witness_bits_bytes(program), err));
+    ZK_GOTO(zk_backend_wait(s->backend, NULL, err));
+    if (row != program->n_rows) ZK_GOTO(ZK_FAIL(err, CUZK_INTERNAL, "%s: row %zu is not satisfied", bench->name, row));
+    zk_witness w = {.inputs = full, .bits = bits, .wide = full + program->n_inputs};
+    ZK_GOTO(zk_witness_digest(bench->checksum, NULL, program, &w, 0, err));
+    bench->checked = true;
+out:
+    free(full);
+    free(bits);
+    return status;
 }
 
 static cuzk_status bench_synthesize(bench_args *args, const cli_option *options, size_t n_options, cuzk_err *err) {
     cli_bench *bench = &args->bench;
     zk_job *job = NULL;
     zk_program *program = NULL;
-    synthesis s = {.pool = bench->pool};
-    cli_assignment *a = &s.a;
+    synthesis s = {0};
     cuzk_status status = CUZK_OK;
     ZK_GOTO(cli_input_read(&job, &args->input, options, n_options, err));
     ZK_GOTO(zk_job_program(&program, job, err));
     s.program = program;
-    ZK_GOTO(cli_assignment_alloc(a, program, err));
-    ZK_GOTO(zk_job_hints(a->hints, program->n_hints, job, 0, err));
+    ZK_GOTO(synthesis_open(&s, &bench->work, job, bench->pool, err));
+    bench->backend = s.backend;
     ZK_GOTO(cli_bench_measure(bench, synthesize_once, &s, err));
-    if (zk_program_first_unsatisfied(a->rows[0], a->rows[1], a->rows[2], program->n_rows, bench->pool) !=
-        program->n_rows)
-        ZK_GOTO(ZK_FAIL(err, CUZK_INTERNAL, "%s: a row is not satisfied", bench->name));
-    ZK_GOTO(zk_witness_digest(bench->checksum, NULL, program, &a->w, 0, err));
-    bench->checked = true;
+    ZK_GOTO(synthesis_check(bench, &s, err));
     cli_bench_field fields[] = {{"constraints", program->n_rows}, {"aux", program->n_aux}};
     ZK_GOTO(cli_bench_report(bench, fields, 2, program->n_rows, "constraints", err));
 out:
-    cli_assignment_free(a);
+    synthesis_close(&s);
     zk_program_destroy(program);
     zk_job_destroy(job);
     return status;
@@ -281,7 +323,7 @@ static cuzk_status bench_verify(bench_args *args, cuzk_err *err) {
     ZK_GOTO(setup_once(&k, err));
     ZK_GOTO(zk_vk_read(&vk, k.files.vk_path, err));
     ZK_GOTO(zk_prepared_vk_create(&run.vk, &vk, k.files.vk_path, err));
-    ZK_GOTO(cli_prover_open(&prover, k.chain.program, k.files.params_path, bench->pool, NULL, err));
+    ZK_GOTO(cli_prover_open(&prover, k.chain.program, k.files.params_path, &bench->work, bench->pool, NULL, err));
     run.proofs = zk_malloc(batch * ZK_PROOF_BYTES);
     run.publics = zk_malloc(batch * 32);
     if (!run.proofs || !run.publics)
@@ -321,6 +363,7 @@ static int run(const cli_command *self, int argc, char **argv, enum bench_kind k
     const cli_option batch_option = {"batch", "N", CLI_U64, &args.batch, "proofs checked together (default 1)"};
     cli_option options[] = {
         CLI_BENCH_OPTIONS(args.bench),
+        CLI_DEVICE_OPTIONS(args.bench.work),
         kind == BENCH_VERIFY ? batch_option : chain_option,
         CLI_INPUT_OPTIONS(args.input),
         {"params", "DIR", CLI_STRING, &args.params_dir, "folder of the key files"},

@@ -140,7 +140,7 @@ static cuzk_status prove_job(const prove_args *args, const cli_option *options, 
     ZK_GOTO(job_open(&run, args, options, n_options, pool, trace, err));
     ZK_GOTO(zk_job_identifier(identifier, run.job, err));
     ZK_GOTO(find_keys(&params_path, &keys, args, run.program, identifier, pool, trace, err));
-    ZK_GOTO(cli_prover_open(&run.prover, run.program, params_path, pool, trace, err));
+    ZK_GOTO(cli_prover_open(&run.prover, run.program, params_path, &args->work, pool, trace, err));
     ZK_GOTO(job_prove(&run, trace, err));
     *proofs = run.proofs;
     *n_proofs = run.n;
@@ -174,7 +174,7 @@ static cuzk_status prove_r1cs(const prove_args *args, const cli_option *options,
     if (status != CUZK_OK) goto out;
     if (args->blinding_path) ZK_GOTO(cli_read_blinding(&blinding, 1, args->blinding_path, err));
     ZK_GOTO(find_keys(&params_path, &keys, args, circuit.program, NULL, pool, trace, err));
-    ZK_GOTO(cli_prover_open(&prover, circuit.program, params_path, pool, trace, err));
+    ZK_GOTO(cli_prover_open(&prover, circuit.program, params_path, &args->work, pool, trace, err));
     proof = zk_malloc(ZK_PROOF_BYTES);
     if (!proof) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a proof"));
     zk_prove_request request = {
@@ -238,6 +238,7 @@ static int run(const cli_command *self, int argc, char **argv, bool explicit_cir
         {"json", NULL, CLI_FLAG, &args.json, "one JSON object on standard output"},
         {"quiet", NULL, CLI_FLAG, &args.quiet, "no progress and no timing tree on standard error"},
         CLI_WORK_OPTIONS(args.work),
+        CLI_DEVICE_OPTIONS(args.work),
         {"partition", "K", CLI_U64, &args.partition, "prove this partition alone"},
         CLI_INPUT_OPTIONS(args.input),
     };

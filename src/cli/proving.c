@@ -9,12 +9,14 @@
 #include "base/file.h"
 #include "cli/testdata.h"
 
-cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const char *params_path, zk_pool *pool,
-                            zk_trace *trace, cuzk_err *err) {
+cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const char *params_path,
+                            const cli_work *work, zk_pool *pool, zk_trace *trace, cuzk_err *err) {
     *prover = (cli_prover){.pool = pool, .trace = trace};
     cuzk_status status = CUZK_OK;
-    zk_span *span = zk_span_open_kernel(trace, "load program");
-    ZK_GOTO(zk_backend_open_cpu(&prover->backend, pool, err));
+    zk_span *span = zk_span_open_kernel(trace, "open device");
+    ZK_GOTO(cli_backend_open(&prover->backend, work, pool, err));
+    zk_span_close(trace, span);
+    span = zk_span_open_kernel(trace, "load program");
     ZK_GOTO(zk_resident_program_load(&prover->program, prover->backend, program, err));
     zk_span_close(trace, span);
     cli_progress(NULL, "loading keys", 0, 0);

@@ -15,8 +15,8 @@ typedef struct cli_prover {
 } cli_prover;
 
 /* Opens the device, loads program and key. Both are borrowed; destroy with cli_prover_close, also after a failure. */
-cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const char *params_path, zk_pool *pool,
-                            zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
+cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const char *params_path,
+                            const cli_work *work, zk_pool *pool, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
 /* One proof, stage by stage; stops between stages when the user asked to. `label` goes into progress messages. */
 cuzk_status cli_prover_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, const zk_prove_request *request,
                              const char *label, cuzk_err *err) ZK_MUST_USE;

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backend/cuda.h"
 #include "base/cancel.h"
 #include "base/file.h"
 
@@ -73,13 +74,27 @@ cuzk_status cli_check_cancelled(cuzk_err *err) {
 
 cuzk_status cli_work_start(const cli_work *work, zk_pool **pool, cuzk_err *err) {
     const char *backend = work->backend ? work->backend : "auto";
-    if (strcmp(backend, "cuda") == 0)
-        return ZK_FAIL(err, CUZK_UNSUPPORTED, "--backend cuda: this build has no CUDA backend; cpu and auto are there");
-    if (strcmp(backend, "cpu") != 0 && strcmp(backend, "auto") != 0)
+    if (strcmp(backend, "cpu") != 0 && strcmp(backend, "cuda") != 0 && strcmp(backend, "auto") != 0)
         return ZK_FAIL(err, CUZK_USAGE, "--backend: found \"%s\", expected cpu, cuda or auto", backend);
     if (work->threads > 1024)
         return ZK_FAIL(err, CUZK_USAGE, "--threads: found %" PRIu64 ", expected at most 1024", work->threads);
     return zk_pool_create(pool, (unsigned)work->threads, err);
+}
+
+cuzk_status cli_backend_open(zk_backend **backend, const cli_work *work, zk_pool *pool, cuzk_err *err) {
+    bool wanted = work->backend && strcmp(work->backend, "cuda") == 0;
+    bool allowed = wanted || !work->backend || strcmp(work->backend, "auto") == 0;
+    int n = 0;
+    cuzk_status status = allowed ? zk_backend_cuda_count(&n, wanted ? err : NULL) : CUZK_OK;
+    if (wanted && status != CUZK_OK) {
+        zk_err_prefix(err, "--backend cuda");
+        return status;
+    }
+    if (!wanted && (status != CUZK_OK || n == 0)) return zk_backend_open_cpu(backend, pool, err);
+    if (work->device >= (uint64_t)n)
+        return ZK_FAIL(err, CUZK_USAGE, "--device: found %" PRIu64 ", this machine has %d CUDA devices", work->device,
+                       n);
+    return zk_backend_open_cuda(backend, (int)work->device, work->device_memory, pool, err);
 }
 
 /* ---- progress ---- */

@@ -1,10 +1,9 @@
 #include "groth16/proving_key.h"
 
 #include "base/alloc.h"
+#include "base/bitmap.h"
 #include "base/bytes.h"
 #include "base/pool.h"
-
-static size_t words(size_t n) { return (n + 63) / 64; }
 
 /* Appends bits to a bitmap that is zero from *n on. */
 static void append(uint64_t *map, size_t *n, uint64_t bits, unsigned n_bits) {
@@ -38,19 +37,6 @@ static void append_masked(uint64_t *map, size_t *n, const uint64_t *from, const 
     }
 }
 
-static size_t count(const uint64_t *map, size_t n_words) {
-    size_t n = 0;
-    for (size_t i = 0; i < n_words; i++) n += (size_t)__builtin_popcountll(map[i]);
-    return n;
-}
-
-static bool is_range(const uint64_t *map, size_t n) {
-    size_t first = 0, last = n;
-    while (first < last && !(map[first / 64] >> first % 64 & 1)) first++;
-    while (last > first && !(map[(last - 1) / 64] >> (last - 1) % 64 & 1)) last--;
-    return count(map, words(n)) == last - first;
-}
-
 static void wide_map(uint64_t *wide, const zk_program *program) {
     for (uint32_t i = 0; i < program->n_instances; i++) {
         const zk_instance *instance = &program->instances[i];
@@ -64,17 +50,18 @@ static void wide_map(uint64_t *wide, const zk_program *program) {
 
 cuzk_status zk_query_masks_compute(zk_query_masks *masks, const zk_program *program, zk_pool *pool, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
-    size_t n_aux = program->n_aux, n_words = words(n_aux), n_values = (size_t)program->n_inputs + program->n_wide;
+    size_t n_aux = program->n_aux, n_words = zk_bitmap_words(n_aux),
+           n_values = (size_t)program->n_inputs + program->n_wide;
     uint64_t *wide = zk_calloc(n_words, 8), *density[ZK_N_QUERIES] = {NULL},
-             *b_input = zk_calloc(words(program->n_inputs), 8);
+             *b_input = zk_calloc(zk_bitmap_words(program->n_inputs), 8);
     bool good = wide && b_input;
 
     *masks = (zk_query_masks){0};
     for (int q = 0; q < ZK_N_QUERIES; q++) {
         density[q] = zk_calloc(n_words, 8);
-        masks->query[q].is_bit = zk_calloc(words((size_t)program->n_inputs + n_aux) + 1, 8);
+        masks->query[q].is_bit = zk_calloc(zk_bitmap_words((size_t)program->n_inputs + n_aux) + 1, 8);
         masks->query[q].bit_mask = zk_calloc(n_words, 8);
-        masks->query[q].full_mask = zk_calloc(words(n_values) + 1, 8);
+        masks->query[q].full_mask = zk_calloc(zk_bitmap_words(n_values) + 1, 8);
         good = good && density[q] && masks->query[q].is_bit && masks->query[q].bit_mask && masks->query[q].full_mask;
     }
     if (!good) {
@@ -104,8 +91,10 @@ cuzk_status zk_query_masks_compute(zk_query_masks *masks, const zk_program *prog
         append_masked(masks->query[q].is_bit, &n_points, not_wide, density[q], n_words);
         for (size_t i = 0; i < n_words; i++) masks->query[q].bit_mask[i] &= density[q][i];
         masks->query[q].n_points = n_points;
-        masks->query[q].full_is_range = is_range(full, n_values);
-        masks->query[q].n_bits = count(masks->query[q].bit_mask, n_words);
+        bool range;
+        size_t first;
+        zk_bitmap_count(full, n_values, &masks->query[q].full_is_range, &first);
+        masks->query[q].n_bits = zk_bitmap_count(masks->query[q].bit_mask, n_aux, &range, &first);
     }
 out:
     free(wide);

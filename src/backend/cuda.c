@@ -1,0 +1,379 @@
+/* The CUDA backend: handles of backend.h around the kernels of cuda/. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "backend/cuda.h"
+#include "base/alloc.h"
+#include "base/bitmap.h"
+#include "cuda/cuda_kernels.h"
+
+typedef struct cuda_backend {
+    zk_backend base;
+    zk_cuda *device;
+    zk_pool *pool; /* borrowed: threads that feed the device */
+} cuda_backend;
+
+typedef struct cuda_buffer {
+    zk_buffer base;
+    zk_dptr memory;
+} cuda_buffer;
+
+typedef struct cuda_program {
+    zk_resident_program base;
+    zk_cuda_program *tables;
+} cuda_program;
+
+typedef struct cuda_points {
+    zk_resident_points base;
+    zk_dptr memory;
+} cuda_points;
+
+typedef struct cuda_selection {
+    zk_selection base;
+    zk_cuda_mask *bit, *full;
+} cuda_selection;
+
+typedef struct cuda_multiples {
+    zk_multiples base;
+    zk_cuda_multiples *tables;
+} cuda_multiples;
+
+static zk_cuda *device_of(const zk_backend *backend) { return ((const cuda_backend *)backend)->device; }
+static zk_dptr memory_of(const zk_buffer *buffer) { return ((const cuda_buffer *)buffer)->memory; }
+static size_t point_bytes(zk_group group) { return group == ZK_G1 ? sizeof(zk_g1_affine) : sizeof(zk_g2_affine); }
+
+/* ---- the device ---- */
+
+static void device_close(zk_backend *backend) {
+    zk_cuda_close(device_of(backend));
+    free(backend);
+}
+
+static cuzk_status device_wait(zk_backend *backend, zk_stream *stream, cuzk_err *err) {
+    (void)stream;
+    return zk_cuda_sync(device_of(backend), err);
+}
+
+static const zk_device_ops device_ops = {.close = device_close, .wait = device_wait};
+
+/* ---- buffers ---- */
+
+static cuzk_status buffer_create(zk_buffer **buffer, zk_backend *backend, const char *name, size_t bytes,
+                                 cuzk_err *err) {
+    cuda_buffer *b = zk_calloc(1, sizeof *b);
+    if (!b) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "buffer %s: out of memory", name);
+    b->base = (zk_buffer){backend, name, bytes, NULL};
+    cuzk_status status = zk_cuda_alloc(&b->memory, device_of(backend), bytes, name, err);
+    if (status != CUZK_OK) {
+        free(b);
+        return status;
+    }
+    *buffer = &b->base;
+    return CUZK_OK;
+}
+
+static void buffer_destroy(zk_buffer *buffer) {
+    zk_cuda_free(device_of(buffer->backend), memory_of(buffer));
+    free(buffer);
+}
+
+static cuzk_status buffer_upload(zk_stream *stream, zk_buffer *buffer, size_t offset, const void *src, size_t bytes,
+                                 cuzk_err *err) {
+    (void)stream;
+    return zk_cuda_upload(device_of(buffer->backend), memory_of(buffer) + offset, src, bytes, err);
+}
+
+static cuzk_status buffer_download(zk_stream *stream, void *dst, const zk_buffer *buffer, size_t offset, size_t bytes,
+                                   cuzk_err *err) {
+    (void)stream;
+    return zk_cuda_download(device_of(buffer->backend), dst, memory_of(buffer) + offset, bytes, err);
+}
+
+static const zk_buffer_ops buffer_ops = {buffer_create, buffer_destroy, buffer_upload, buffer_download};
+
+/* ---- programs ---- */
+
+static void program_plan(const zk_backend *backend, const zk_program *program, unsigned log2_n, zk_memory_plan *plan) {
+    (void)backend;
+    zk_memory_plan_add(plan, "circuit tables", 1, zk_cuda_program_bytes(program, log2_n));
+}
+
+static cuzk_status program_load(zk_resident_program **resident, zk_backend *backend, const zk_program *program,
+                                unsigned log2_n, cuzk_err *err) {
+    cuda_program *p = zk_calloc(1, sizeof *p);
+    if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "circuit %s: out of memory", program->name);
+    p->base = (zk_resident_program){backend, program, log2_n};
+    cuzk_status status = zk_cuda_program_load(&p->tables, device_of(backend), program, log2_n, err);
+    if (status == CUZK_OK) {
+        *resident = &p->base;
+        return CUZK_OK;
+    }
+    free(p);
+    return status;
+}
+
+static void program_unload(zk_resident_program *resident) {
+    zk_cuda_program_unload(((cuda_program *)resident)->tables);
+    free(resident);
+}
+
+/* ---- points ---- */
+
+static void points_plan(const zk_backend *backend, const char *name, zk_group group, size_t n, zk_memory_plan *plan) {
+    (void)backend;
+    zk_memory_plan_add(plan, name, n, point_bytes(group));
+}
+
+static void points_unload(zk_resident_points *points) {
+    zk_cuda_free(device_of(points->backend), ((cuda_points *)points)->memory);
+    free(points);
+}
+
+static cuzk_status points_create(cuda_points **points, zk_backend *backend, const zk_points_source *source, size_t n,
+                                 cuzk_err *err) {
+    cuda_points *p = zk_calloc(1, sizeof *p);
+    if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "points %s: out of memory", source->name);
+    p->base = (zk_resident_points){backend, source->group, n};
+    cuzk_status status =
+        zk_cuda_alloc(&p->memory, device_of(backend), n * point_bytes(source->group), source->name, err);
+    if (status != CUZK_OK) {
+        free(p);
+        return status;
+    }
+    *points = p;
+    return CUZK_OK;
+}
+
+/* What is wrong with the point at `index`, by the host's decoder. */
+static void describe_fault(zk_points_fault *fault, const zk_points_source *source, size_t index) {
+    *fault = (zk_points_fault){.found = true, .infinity = true, .index = index};
+    if (!source->encoded) return; /* a multiple by zero */
+    if (source->group == ZK_G1) {
+        zk_g1_affine point;
+        fault->verdict = zk_g1_deserialize(&point, source->encoded + index * ZK_G1_UNCOMPRESSED_BYTES, false);
+        fault->infinity = fault->verdict == ZK_POINT_OK && zk_g1_affine_is_infinity(&point);
+    } else {
+        zk_g2_affine point;
+        fault->verdict = zk_g2_deserialize(&point, source->encoded + index * ZK_G2_UNCOMPRESSED_BYTES, false);
+        fault->infinity = fault->verdict == ZK_POINT_OK && zk_g2_affine_is_infinity(&point);
+    }
+}
+
+static cuzk_status points_load(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
+                               zk_backend *backend, const zk_points_source *source, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    cuda_points *full_points = NULL, *bit_points = NULL;
+    size_t n_bits = 0, bad, first;
+    bool range;
+    if (source->n > SIZE_MAX / sizeof(zk_g2_affine))
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "points %s: %zu of them", source->name, source->n);
+    if (source->is_bit) {
+        n_bits = zk_bitmap_count(source->is_bit, source->n, &range, &first);
+        ZK_GOTO(points_create(&bit_points, backend, source, n_bits, err));
+    }
+    ZK_GOTO(points_create(&full_points, backend, source, source->n - n_bits, err));
+    zk_dptr to_full = full_points->memory, to_bits = bit_points ? bit_points->memory : 0;
+    if (source->encoded)
+        ZK_GOTO(zk_cuda_points_decode(&bad, device_of(backend), (int)source->group, to_full, to_bits, source->encoded,
+                                      source->n, source->is_bit, ((cuda_backend *)backend)->pool, err));
+    else
+        ZK_GOTO(zk_cuda_multiples_split(&bad, ((const cuda_multiples *)source->multiples)->tables, to_full, to_bits,
+                                        source->scalars, source->scalars_ctx, source->n, source->is_bit, err));
+    if (bad < source->n) {
+        describe_fault(fault, source, bad);
+        status = CUZK_BAD_INPUT;
+        goto out;
+    }
+    *full = &full_points->base;
+    if (bits) *bits = bit_points ? &bit_points->base : NULL;
+    full_points = bit_points = NULL;
+out:
+    if (full_points) points_unload(&full_points->base);
+    if (bit_points) points_unload(&bit_points->base);
+    return status;
+}
+
+/* ---- multiples ---- */
+
+static void multiples_destroy(zk_multiples *multiples) {
+    zk_cuda_multiples_destroy(((cuda_multiples *)multiples)->tables);
+    free(multiples);
+}
+
+static cuzk_status multiples_create(zk_multiples **multiples, zk_backend *backend, zk_group group, uint64_t n_expected,
+                                    cuzk_err *err) {
+    cuda_multiples *m = zk_calloc(1, sizeof *m);
+    if (!m) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "multiples of the generator: out of memory");
+    m->base = (zk_multiples){backend, group};
+    cuzk_status status = zk_cuda_multiples_create(&m->tables, device_of(backend), (int)group, n_expected, err);
+    if (status != CUZK_OK) {
+        free(m);
+        return status;
+    }
+    *multiples = &m->base;
+    return CUZK_OK;
+}
+
+static cuzk_status multiples_encode(const zk_multiples *multiples, uint8_t *encoded, const zk_fr *scalars, size_t n,
+                                    cuzk_err *err) {
+    return zk_cuda_multiples_encode(((const cuda_multiples *)multiples)->tables, encoded, scalars, n, err);
+}
+
+/* ---- selections ---- */
+
+static void selection_destroy(zk_selection *selection) {
+    cuda_selection *s = (cuda_selection *)selection;
+    zk_cuda_mask_destroy(s->bit);
+    zk_cuda_mask_destroy(s->full);
+    free(s);
+}
+
+static cuzk_status selection_create(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask,
+                                    size_t n_aux, const uint64_t *full_mask, size_t n_values, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    bool range;
+    size_t first;
+    cuda_selection *s = zk_calloc(1, sizeof *s);
+    if (!s) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "selection: out of memory");
+    s->base = (zk_selection){.backend = backend, .n_aux = n_aux, .n_values = n_values};
+    s->base.n_bits = zk_bitmap_count(bit_mask, n_aux, &range, &first);
+    s->base.n_full = zk_bitmap_count(full_mask, n_values, &s->base.full_is_range, &s->base.full_first);
+    ZK_GOTO(zk_cuda_mask_create(&s->bit, device_of(backend), bit_mask, n_aux, err));
+    ZK_GOTO(zk_cuda_mask_create(&s->full, device_of(backend), full_mask, n_values, err));
+    *selection = &s->base;
+    s = NULL;
+out:
+    if (s) selection_destroy(&s->base);
+    return status;
+}
+
+static const zk_residency_ops residency_ops = {
+    .program_plan = program_plan,
+    .program_load = program_load,
+    .program_unload = program_unload,
+    .points_plan = points_plan,
+    .points_load = points_load,
+    .points_unload = points_unload,
+    .selection_create = selection_create,
+    .selection_destroy = selection_destroy,
+    .multiples_create = multiples_create,
+    .multiples_destroy = multiples_destroy,
+    .multiples_encode = multiples_encode,
+};
+
+/* ---- stages ---- */
+
+static cuzk_status stage_witness(zk_stream *stream, const zk_resident_program *program, const uint8_t (*hints)[32],
+                                 zk_buffer *bits, zk_buffer *full, cuzk_err *err) {
+    (void)stream;
+    return zk_cuda_witness(((const cuda_program *)program)->tables, hints, memory_of(bits), memory_of(full), err);
+}
+
+static cuzk_status stage_evaluate(zk_stream *stream, const zk_resident_program *program, const zk_buffer *bits,
+                                  const zk_buffer *full, zk_buffer *a, zk_buffer *b, zk_buffer *c, cuzk_err *err) {
+    (void)stream;
+    return zk_cuda_evaluate(((const cuda_program *)program)->tables, memory_of(bits), memory_of(full), memory_of(a),
+                            memory_of(b), memory_of(c), err);
+}
+
+static cuzk_status stage_first_unsatisfied(zk_stream *stream, const zk_resident_program *program, const zk_buffer *a,
+                                           const zk_buffer *b, const zk_buffer *c, size_t *row, cuzk_err *err) {
+    (void)stream;
+    return zk_cuda_first_unsatisfied(row, device_of(program->backend), memory_of(a), memory_of(b), memory_of(c),
+                                     program->program->n_rows, err);
+}
+
+static cuzk_status stage_quotient(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
+                                  zk_buffer *c, cuzk_err *err) {
+    (void)stream;
+    return zk_cuda_ntt_quotient(device_of(program->backend), memory_of(a), memory_of(b), memory_of(c), program->log2_n,
+                                err);
+}
+
+static cuzk_status stage_compact_bits(zk_stream *stream, const zk_selection *selection, const zk_buffer *bits,
+                                      zk_buffer *out, cuzk_err *err) {
+    (void)stream;
+    return zk_cuda_compact_bits(((const cuda_selection *)selection)->bit, memory_of(out), memory_of(bits), err);
+}
+
+static cuzk_status stage_compact_full(zk_stream *stream, const zk_selection *selection, const zk_buffer *full,
+                                      zk_buffer *out, cuzk_err *err) {
+    (void)stream;
+    return zk_cuda_compact_fr(((const cuda_selection *)selection)->full, memory_of(out), memory_of(full), err);
+}
+
+static cuzk_status stage_msm(zk_stream *stream, const zk_resident_points *points, const zk_buffer *scalars,
+                             size_t first, zk_point_sum *sum, cuzk_err *err) {
+    zk_cuda *device = device_of(points->backend);
+    zk_dptr bases = ((const cuda_points *)points)->memory, s = memory_of(scalars) + first * sizeof(zk_fr);
+    (void)stream;
+    if (points->group == ZK_G1) {
+        zk_g1_affine result;
+        ZK_TRY(zk_cuda_msm_g1(&result, device, bases, s, points->n, err));
+        zk_g1_from_affine(&sum->g1, &result);
+    } else {
+        zk_g2_affine result;
+        ZK_TRY(zk_cuda_msm_g2(&result, device, bases, s, points->n, err));
+        zk_g2_from_affine(&sum->g2, &result);
+    }
+    return CUZK_OK;
+}
+
+static cuzk_status stage_masked_sum(zk_stream *stream, const zk_resident_points *points, const zk_buffer *bits,
+                                    zk_point_sum *sum, cuzk_err *err) {
+    zk_cuda *device = device_of(points->backend);
+    zk_dptr bases = ((const cuda_points *)points)->memory;
+    (void)stream;
+    if (points->group == ZK_G1) {
+        zk_g1_affine result;
+        ZK_TRY(zk_cuda_masked_sum_g1(&result, device, bases, memory_of(bits), points->n, err));
+        zk_g1_from_affine(&sum->g1, &result);
+    } else {
+        zk_g2_affine result;
+        ZK_TRY(zk_cuda_masked_sum_g2(&result, device, bases, memory_of(bits), points->n, err));
+        zk_g2_from_affine(&sum->g2, &result);
+    }
+    return CUZK_OK;
+}
+
+static const zk_stage_ops stage_ops = {
+    .witness = stage_witness,
+    .evaluate = stage_evaluate,
+    .first_unsatisfied = stage_first_unsatisfied,
+    .quotient = stage_quotient,
+    .compact_bits = stage_compact_bits,
+    .compact_full = stage_compact_full,
+    .msm = stage_msm,
+    .masked_sum = stage_masked_sum,
+};
+
+/* ---- opening ---- */
+
+#define MAX_LOG2_N 28 /* of the transforms */
+
+cuzk_status zk_backend_cuda_count(int *n, cuzk_err *err) { return zk_cuda_device_count(n, err); }
+
+cuzk_status zk_backend_open_cuda(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool,
+                                 cuzk_err *err) {
+    *backend = NULL;
+    if (memory_bytes > SIZE_MAX)
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "device %d: %" PRIu64 " bytes asked for", ordinal, memory_bytes);
+    cuda_backend *cuda = zk_calloc(1, sizeof *cuda);
+    if (!cuda) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "cuda backend: out of memory");
+    cuda->pool = pool;
+    cuda->base = (zk_backend){&device_ops, &buffer_ops, &residency_ops, &stage_ops, {0}, NULL};
+    cuzk_status status = zk_cuda_open(&cuda->device, ordinal, (size_t)memory_bytes, err);
+    if (status != CUZK_OK) {
+        free(cuda);
+        return status;
+    }
+    cuda->base.caps = (zk_backend_caps){
+        .kind = "cuda",
+        .n_threads = zk_pool_n_threads(pool),
+        .max_log2_n = MAX_LOG2_N,
+        .memory_bytes = zk_cuda_bytes_free(cuda->device),
+    };
+    snprintf(cuda->base.caps.device, sizeof cuda->base.caps.device, "%s", zk_cuda_name(cuda->device));
+    *backend = &cuda->base;
+    return CUZK_OK;
+}

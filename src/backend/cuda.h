@@ -1,0 +1,16 @@
+/* Opening NVIDIA devices. In a build without CUDA the functions are there and say so. */
+#ifndef ZK_BACKEND_CUDA_H
+#define ZK_BACKEND_CUDA_H
+
+#include "backend/backend.h"
+#include "base/pool.h"
+
+/* Devices of this machine. UNSUPPORTED: this build has no CUDA code; DEVICE: no driver, or no device. */
+cuzk_status zk_backend_cuda_count(int *n, cuzk_err *err) ZK_MUST_USE;
+
+/* Device `ordinal`. memory_bytes: device memory to take at once; 0: as needed, up to what is free. Threads of the pool
+ * (borrowed) feed it. One thread at a time may use a backend. */
+cuzk_status zk_backend_open_cuda(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool,
+                                 cuzk_err *err) ZK_MUST_USE;
+
+#endif

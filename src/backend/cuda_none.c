@@ -1,0 +1,16 @@
+/* In place of cuda.c where the build has no CUDA code. */
+#include "backend/cuda.h"
+
+static cuzk_status none(cuzk_err *err) { return ZK_FAIL(err, CUZK_UNSUPPORTED, "this build has no CUDA code"); }
+
+cuzk_status zk_backend_cuda_count(int *n, cuzk_err *err) {
+    *n = 0;
+    return none(err);
+}
+
+cuzk_status zk_backend_open_cuda(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool,
+                                 cuzk_err *err) {
+    (void)ordinal, (void)memory_bytes, (void)pool;
+    *backend = NULL;
+    return none(err);
+}
