@@ -104,6 +104,15 @@ void zk_resident_points_plan(const zk_backend *backend, const char *name, zk_gro
     backend->residency->points_plan(backend, name, group, n, plan);
 }
 
+static cuzk_status check_multiples(const zk_backend *backend, const zk_points_source *source, cuzk_err *err) {
+    const zk_multiples *multiples = source->multiples;
+    if (!multiples || !source->scalars)
+        return ZK_FAIL(err, CUZK_INTERNAL, "points %s: neither encoded nor given as multiples", source->name);
+    if (multiples->backend != backend || multiples->group != source->group)
+        return ZK_FAIL(err, CUZK_INTERNAL, "points %s: multiples of another group or device", source->name);
+    return CUZK_OK;
+}
+
 cuzk_status zk_resident_points_load(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
                                     zk_backend *backend, const zk_points_source *source, cuzk_err *err) {
     *full = NULL;
@@ -111,11 +120,29 @@ cuzk_status zk_resident_points_load(zk_resident_points **full, zk_resident_point
     *fault = (zk_points_fault){0};
     if (source->is_bit && !bits)
         return ZK_FAIL(err, CUZK_INTERNAL, "points %s: bit points asked for, no place for them", source->name);
+    if (!source->encoded) ZK_TRY(check_multiples(backend, source, err));
     return backend->residency->points_load(full, bits, fault, backend, source, err);
 }
 
 void zk_resident_points_unload(zk_resident_points *points) {
     if (points) points->backend->residency->points_unload(points);
+}
+
+cuzk_status zk_multiples_create(zk_multiples **multiples, zk_backend *backend, zk_group group, uint64_t n_expected,
+                                cuzk_err *err) {
+    *multiples = NULL;
+    if (!backend->residency->multiples_create)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "%s makes no keys", backend->caps.device);
+    return backend->residency->multiples_create(multiples, backend, group, n_expected, err);
+}
+
+void zk_multiples_destroy(zk_multiples *multiples) {
+    if (multiples) multiples->backend->residency->multiples_destroy(multiples);
+}
+
+cuzk_status zk_multiples_encode(const zk_multiples *multiples, uint8_t *encoded, const zk_fr *scalars, size_t n,
+                                cuzk_err *err) {
+    return n ? multiples->backend->residency->multiples_encode(multiples, encoded, scalars, n, err) : CUZK_OK;
 }
 
 cuzk_status zk_selection_create(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask, size_t n_aux,

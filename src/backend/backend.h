@@ -215,14 +215,25 @@ cuzk_status zk_resident_program_load(zk_resident_program **resident, zk_backend 
                                      cuzk_err *err) ZK_MUST_USE;
 void zk_resident_program_unload(zk_resident_program *resident); /* NULL is fine */
 
-/* Reads, checks (canonical, on the curve, not infinity; not the subgroup) and converts points. On a refused point the
- * status is BAD_INPUT, *fault says which (always the first) and the caller words the message. `bits` may be NULL if
- * source->is_bit is NULL. */
+/* Reads, checks (canonical, on the curve, not infinity; not the subgroup) and converts points, or makes them as
+ * multiples of the generator, where a zero scalar is refused like an infinity that was read. On a refused point the
+ * status is BAD_INPUT, *fault says which (always the first) and the caller words the message. CANCELLED: the process
+ * asked to stop while points were made. `bits` may be NULL if source->is_bit is NULL. */
 void zk_resident_points_plan(const zk_backend *backend, const char *name, zk_group group, size_t n,
                              zk_memory_plan *plan);
 cuzk_status zk_resident_points_load(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
                                     zk_backend *backend, const zk_points_source *source, cuzk_err *err) ZK_MUST_USE;
 void zk_resident_points_unload(zk_resident_points *points); /* NULL is fine */
+
+/* The generator of a group, with tables for n_expected multiples in all (a hint: any number can be made). UNSUPPORTED:
+ * the device cannot. */
+cuzk_status zk_multiples_create(zk_multiples **multiples, zk_backend *backend, zk_group group, uint64_t n_expected,
+                                cuzk_err *err) ZK_MUST_USE;
+void zk_multiples_destroy(zk_multiples *multiples); /* NULL is fine */
+/* encoded: [n] points [scalars_i] G in the zcash uncompressed encoding, 96 (G1) or 192 (G2) bytes each; a zero scalar
+ * gives infinity. Both in host memory; the points are there when the call returns. */
+cuzk_status zk_multiples_encode(const zk_multiples *multiples, uint8_t *encoded, const zk_fr *scalars, size_t n,
+                                cuzk_err *err) ZK_MUST_USE;
 
 /* bit_mask: bitmap over n_aux aux variables; full_mask: bitmap over the n_values = n_inputs + n_wide full values. */
 cuzk_status zk_selection_create(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask, size_t n_aux,

@@ -88,6 +88,9 @@ static const zk_residency_ops residency_ops = {
     .points_unload = zk_cpu_points_unload,
     .selection_create = zk_cpu_selection_create,
     .selection_destroy = zk_cpu_selection_destroy,
+    .multiples_create = zk_cpu_multiples_create,
+    .multiples_destroy = zk_cpu_multiples_destroy,
+    .multiples_encode = zk_cpu_multiples_encode,
 };
 
 /* ---- stages ---- */

@@ -38,6 +38,7 @@ typedef struct cpu_selection {
 } cpu_selection;
 
 size_t zk_cpu_point_bytes(zk_group group);
+size_t zk_cpu_encoded_bytes(zk_group group);
 static inline zk_pool *zk_cpu_pool(const zk_backend *backend) { return ((const cpu_backend *)backend)->pool; }
 
 cuzk_status zk_cpu_mask_init(cpu_mask *mask, const uint64_t *words, size_t n_bits, cuzk_err *err) ZK_MUST_USE;
@@ -47,6 +48,16 @@ void zk_cpu_points_plan(const zk_backend *backend, const char *name, zk_group gr
 cuzk_status zk_cpu_points_load(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
                                zk_backend *backend, const zk_points_source *source, cuzk_err *err) ZK_MUST_USE;
 void zk_cpu_points_unload(zk_resident_points *points);
+
+cuzk_status zk_cpu_multiples_create(zk_multiples **multiples, zk_backend *backend, zk_group group, uint64_t n_expected,
+                                    cuzk_err *err) ZK_MUST_USE;
+void zk_cpu_multiples_destroy(zk_multiples *multiples);
+cuzk_status zk_cpu_multiples_encode(const zk_multiples *multiples, uint8_t *encoded, const zk_fr *scalars, size_t n,
+                                    cuzk_err *err) ZK_MUST_USE;
+/* The points of a source that are multiples, affine: those under the mask (NULL: none) to `bits`, the others to `full`.
+ * *bad: least index whose scalar is zero, or n; then the points are not complete. */
+cuzk_status zk_cpu_multiples_points(size_t *bad, const zk_points_source *source, const cpu_mask *mask, void *full,
+                                    void *bits, cuzk_err *err) ZK_MUST_USE;
 
 cuzk_status zk_cpu_selection_create(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask,
                                     size_t n_aux, const uint64_t *full_mask, size_t n_values,

@@ -56,7 +56,7 @@ static zk_point_verdict decode(zk_group group, void *point, const uint8_t *encod
     return verdict;
 }
 
-static size_t encoded_bytes(zk_group group) {
+size_t zk_cpu_encoded_bytes(zk_group group) {
     return group == ZK_G1 ? ZK_G1_UNCOMPRESSED_BYTES : ZK_G2_UNCOMPRESSED_BYTES;
 }
 
@@ -69,7 +69,7 @@ static void refuse(load_job *job, size_t index) {
 static void load_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     load_job *job = ctx;
     const zk_points_source *source = job->source;
-    size_t point_bytes = zk_cpu_point_bytes(source->group), step = encoded_bytes(source->group);
+    size_t point_bytes = zk_cpu_point_bytes(source->group), step = zk_cpu_encoded_bytes(source->group);
     size_t i = begin * CPU_BLOCK_BITS, last = zk_min_size(end * CPU_BLOCK_BITS, source->n);
     size_t n_bits = job->mask ? job->mask->rank[begin] : 0;
     uint8_t *bit_out = job->bits ? (uint8_t *)job->bits + n_bits * point_bytes : NULL;
@@ -89,10 +89,10 @@ static void load_range(void *ctx, size_t begin, size_t end, unsigned thread) {
 
 static void describe_fault(zk_points_fault *fault, const zk_points_source *source, size_t index) {
     zk_g2_affine point; /* large enough for both */
-    fault->found = true;
-    fault->index = index;
+    *fault = (zk_points_fault){.found = true, .infinity = true, .index = index, .verdict = ZK_POINT_OK};
+    if (!source->encoded) return;
     fault->verdict =
-        decode(source->group, &point, source->encoded + index * encoded_bytes(source->group), &fault->infinity);
+        decode(source->group, &point, source->encoded + index * zk_cpu_encoded_bytes(source->group), &fault->infinity);
 }
 
 cuzk_status zk_cpu_points_load(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
@@ -101,6 +101,7 @@ cuzk_status zk_cpu_points_load(zk_resident_points **full, zk_resident_points **b
     cpu_mask mask = {0};
     cpu_points *full_points = NULL, *bit_points = NULL;
     load_job job = {.source = source, .first_bad = source->n};
+    size_t bad;
 
     if (source->n > SIZE_MAX / sizeof(zk_g2_affine))
         return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "points %s: %zu of them", source->name, source->n);
@@ -112,9 +113,14 @@ cuzk_status zk_cpu_points_load(zk_resident_points **full, zk_resident_points **b
     }
     ZK_GOTO(points_create(&full_points, backend, source, source->n - mask.n_set, err));
     job.full = full_points->points;
-    zk_pool_for(zk_cpu_pool(backend), (source->n + CPU_BLOCK_BITS - 1) / CPU_BLOCK_BITS, 1, load_range, &job);
-    if (job.first_bad < source->n) {
-        describe_fault(fault, source, job.first_bad);
+    if (source->encoded) {
+        zk_pool_for(zk_cpu_pool(backend), (source->n + CPU_BLOCK_BITS - 1) / CPU_BLOCK_BITS, 1, load_range, &job);
+        bad = job.first_bad;
+    } else {
+        ZK_GOTO(zk_cpu_multiples_points(&bad, source, job.mask, job.full, job.bits, err));
+    }
+    if (bad < source->n) {
+        describe_fault(fault, source, bad);
         status = CUZK_BAD_INPUT;
         goto out;
     }

@@ -3,7 +3,9 @@
 
 #include "backend/backend.h"
 #include "backend/cpu_impl.h"
+#include "base/cancel.h"
 #include "base/pool.h"
+#include "scalars.h"
 
 static zk_pool *pool;
 static zk_backend *backend;
@@ -185,6 +187,234 @@ static void test_points(void) {
     free(affine);
 }
 
+/* ---- multiples of the generators ---- */
+
+enum { N_MULTIPLES = 16 * CPU_BLOCK_BITS + 4099 }; /* more than the points that are made at a time */
+
+/* Scalars start + i step, with some edges among them, and the points by adding up. */
+typedef struct multiples_case {
+    zk_group group;
+    zk_fr *scalars;
+    uint8_t *encoded;
+    size_t n, point_bytes, next; /* next: first scalar not asked for yet */
+} multiples_case;
+
+static void encode_multiple(uint8_t *out, zk_group group, const zk_fr *k) {
+    if (group == ZK_G1) {
+        zk_g1 t;
+        zk_g1_affine a;
+        zk_g1_from_affine(&t, &zk_g1_generator);
+        zk_g1_mul_var(&t, &t, k);
+        zk_g1_to_affine(&a, &t);
+        zk_g1_serialize(out, &a);
+    } else {
+        zk_g2 t;
+        zk_g2_affine a;
+        zk_g2_from_affine(&t, &zk_g2_generator);
+        zk_g2_mul_var(&t, &t, k);
+        zk_g2_to_affine(&a, &t);
+        zk_g2_serialize(out, &a);
+    }
+}
+
+static multiples_case multiples_open(zk_group group) {
+    multiples_case c = {.group = group, .n = N_MULTIPLES, .point_bytes = 96};
+    if (group == ZK_G2) {
+        c.n = 2 * CPU_BLOCK_BITS + 5; /* slow, and the same but for the arithmetic */
+        c.point_bytes = 192;
+    }
+    uint64_t seed = 4;
+    zk_fr step = fr_random(&seed), start = fr_random(&seed);
+    c.scalars = malloc(c.n * sizeof *c.scalars);
+    c.encoded = malloc(c.n * c.point_bytes + 1);
+    c.scalars[0] = start;
+    for (size_t i = 1; i < c.n; i++) zk_fr_add(&c.scalars[i], &c.scalars[i - 1], &step);
+    if (group == ZK_G1) {
+        zk_g1 *sum = malloc(c.n * sizeof *sum), by;
+        zk_g1_affine *affine = malloc(c.n * sizeof *affine);
+        zk_g1_from_affine(&by, &zk_g1_generator);
+        zk_g1_mul_var(&sum[0], &by, &start);
+        zk_g1_mul_var(&by, &by, &step);
+        for (size_t i = 1; i < c.n; i++) zk_g1_add(&sum[i], &sum[i - 1], &by);
+        ZK_CHECK(zk_g1_batch_to_affine(affine, sum, c.n) == CUZK_OK);
+        for (size_t i = 0; i < c.n; i++) zk_g1_serialize(c.encoded + i * 96, &affine[i]);
+        free(sum);
+        free(affine);
+    } else {
+        zk_g2 *sum = malloc(c.n * sizeof *sum), by;
+        zk_g2_affine *affine = malloc(c.n * sizeof *affine);
+        zk_g2_from_affine(&by, &zk_g2_generator);
+        zk_g2_mul_var(&sum[0], &by, &start);
+        zk_g2_mul_var(&by, &by, &step);
+        for (size_t i = 1; i < c.n; i++) zk_g2_add(&sum[i], &sum[i - 1], &by);
+        ZK_CHECK(zk_g2_batch_to_affine(affine, sum, c.n) == CUZK_OK);
+        for (size_t i = 0; i < c.n; i++) zk_g2_serialize(c.encoded + i * 192, &affine[i]);
+        free(sum);
+        free(affine);
+    }
+    static const int64_t edges[] = {1, 2, -1, 1, 32767, 32768, 32769, -32768, 65536};
+    for (size_t k = 0; k < sizeof edges / sizeof edges[0]; k++) {
+        size_t at = 7 + k * 901;
+        zk_fr_from_i64(&c.scalars[at], edges[k]);
+        encode_multiple(c.encoded + at * c.point_bytes, group, &c.scalars[at]);
+    }
+    return c;
+}
+
+static void multiples_close(multiples_case *c) {
+    free(c->scalars);
+    free(c->encoded);
+}
+
+static void write_scalars(void *ctx, zk_fr *out, size_t first, size_t n) {
+    multiples_case *c = ctx;
+    if (first != c->next || n == 0 || n > c->n - first) abort();
+    c->next = first + n;
+    memcpy(out, c->scalars + first, n * sizeof *out);
+}
+
+static void test_multiples_encode(void) {
+    static const size_t lengths[] = {0, 1, 2, 511, 513, 2 * CPU_BLOCK_BITS + 5, 16 * CPU_BLOCK_BITS, N_MULTIPLES};
+    static const uint64_t expected[] = {0, 1, 100000, UINT64_MAX};
+    cuzk_err err = {0};
+    open_backend();
+    for (int group = ZK_G1; group <= ZK_G2; group++) {
+        multiples_case c = multiples_open((zk_group)group);
+        uint8_t *found = malloc(N_MULTIPLES * c.point_bytes + 1);
+        for (size_t k = 0; k < sizeof lengths / sizeof lengths[0] && lengths[k] <= c.n; k++) {
+            size_t bytes = lengths[k] * c.point_bytes;
+            zk_multiples *m;
+            ZK_CHECK_OK(zk_multiples_create(&m, backend, (zk_group)group, expected[k % 4], &err), err);
+            memset(found, 0xa5, bytes + 1);
+            ZK_CHECK_OK(zk_multiples_encode(m, found, c.scalars, lengths[k], &err), err);
+            for (size_t i = 0; i < lengths[k]; i++)
+                ZK_CHECKF(memcmp(found + i * c.point_bytes, c.encoded + i * c.point_bytes, c.point_bytes) == 0,
+                          "group %d, %zu points: point %zu", group, lengths[k], i);
+            ZK_CHECK(found[bytes] == 0xa5);
+            zk_multiples_destroy(m);
+        }
+        zk_multiples *m;
+        uint8_t infinity[192] = {0x40};
+        zk_fr saved = c.scalars[3];
+        ZK_CHECK_OK(zk_multiples_create(&m, backend, (zk_group)group, 10, &err), err);
+        c.scalars[3] = zk_fr_zero;
+        ZK_CHECK_OK(zk_multiples_encode(m, found, c.scalars, 5, &err), err);
+        ZK_CHECK_MEM(found + 3 * c.point_bytes, infinity, c.point_bytes);
+        ZK_CHECK_MEM(found + 4 * c.point_bytes, c.encoded + 4 * c.point_bytes, c.point_bytes);
+        c.scalars[3] = saved;
+        zk_multiples_destroy(m);
+        multiples_close(&c);
+        free(found);
+    }
+}
+
+static bool same_points(const zk_resident_points *a, const zk_resident_points *b) {
+    size_t bytes = a->n * zk_cpu_point_bytes(a->group);
+    return a->group == b->group && a->n == b->n &&
+           memcmp(((const cpu_points *)a)->points, ((const cpu_points *)b)->points, bytes) == 0;
+}
+
+/* Points made from scalars are those that are read from a file, and are split in the same way. */
+static void test_multiples_points(void) {
+    static const size_t lengths[] = {0, 1, 63, CPU_BLOCK_BITS, CPU_BLOCK_BITS + 1, 2 * CPU_BLOCK_BITS + 5, N_MULTIPLES};
+    cuzk_err err = {0};
+    zk_points_fault fault;
+    open_backend();
+    for (int group = ZK_G1; group <= ZK_G2; group++) {
+        multiples_case c = multiples_open((zk_group)group);
+        zk_multiples *m;
+        ZK_CHECK_OK(zk_multiples_create(&m, backend, (zk_group)group, N_MULTIPLES, &err), err);
+        for (size_t k = 0; k < sizeof lengths / sizeof lengths[0] && lengths[k] <= c.n; k++)
+            for (int density = -1; density < (lengths[k] < N_MULTIPLES ? 5 : 1); density++) {
+                uint64_t seed = 5, *is_bit = density < 0 ? NULL : random_words(N_MULTIPLES / 64 + 1, density, &seed);
+                zk_resident_points *full[2], *bits[2];
+                zk_points_source source = {"read", (zk_group)group, c.encoded, lengths[k], is_bit};
+                ZK_CHECK_OK(zk_resident_points_load(&full[0], &bits[0], &fault, backend, &source, &err), err);
+                source = (zk_points_source){.name = "made",
+                                            .group = (zk_group)group,
+                                            .n = lengths[k],
+                                            .is_bit = is_bit,
+                                            .multiples = m,
+                                            .scalars = write_scalars,
+                                            .scalars_ctx = &c};
+                c.next = 0;
+                ZK_CHECK_OK(zk_resident_points_load(&full[1], is_bit ? &bits[1] : NULL, &fault, backend, &source, &err),
+                            err);
+                ZK_CHECK(c.next == lengths[k] && !fault.found);
+                ZK_CHECKF(same_points(full[0], full[1]), "group %d n=%zu density %d", group, lengths[k], density);
+                if (is_bit)
+                    ZK_CHECKF(same_points(bits[0], bits[1]), "group %d n=%zu density %d", group, lengths[k], density);
+                for (int i = 0; i < 2; i++) {
+                    zk_resident_points_unload(full[i]);
+                    if (is_bit) zk_resident_points_unload(bits[i]);
+                }
+                free(is_bit);
+            }
+        zk_multiples_destroy(m);
+        multiples_close(&c);
+    }
+}
+
+static void test_multiples_refusals(void) {
+    static const size_t places[] = {
+        0, 1, CPU_BLOCK_BITS, 16 * CPU_BLOCK_BITS - 1, 16 * CPU_BLOCK_BITS, N_MULTIPLES - 1};
+    enum { N_PLACES = sizeof places / sizeof places[0] };
+    cuzk_err err = {0};
+    zk_points_fault fault;
+    zk_resident_points *full, *bits;
+    zk_multiples *m, *m2;
+    open_backend();
+    multiples_case c = multiples_open(ZK_G1);
+    uint64_t seed = 6, *is_bit = random_words(N_MULTIPLES / 64 + 1, 0, &seed);
+    ZK_CHECK_OK(zk_multiples_create(&m, backend, ZK_G1, N_MULTIPLES, &err), err);
+    ZK_CHECK_OK(zk_multiples_create(&m2, backend, ZK_G2, 1, &err), err);
+    zk_points_source source = {.name = "made",
+                               .group = ZK_G1,
+                               .n = N_MULTIPLES,
+                               .is_bit = is_bit,
+                               .multiples = m,
+                               .scalars = write_scalars,
+                               .scalars_ctx = &c};
+    for (size_t k = N_PLACES; k-- > 0;) { /* later zeros stay, the first one is named */
+        c.scalars[places[k]] = zk_fr_zero;
+        c.next = 0;
+        ZK_CHECK(zk_resident_points_load(&full, &bits, &fault, backend, &source, &err) == CUZK_BAD_INPUT);
+        ZK_CHECKF(fault.found && fault.index == places[k], "found %zu, expected %zu", fault.index, places[k]);
+        ZK_CHECK(fault.infinity && fault.verdict == ZK_POINT_OK && !full && !bits);
+        zk_err_reset(&err);
+    }
+    source.group = ZK_G2;
+    ZK_CHECK(zk_resident_points_load(&full, &bits, &fault, backend, &source, &err) == CUZK_INTERNAL);
+    zk_err_reset(&err);
+    source.group = ZK_G1;
+    source.multiples = NULL;
+    ZK_CHECK(zk_resident_points_load(&full, &bits, &fault, backend, &source, &err) == CUZK_INTERNAL);
+    zk_err_reset(&err);
+    source.multiples = m;
+    source.scalars = NULL;
+    ZK_CHECK(zk_resident_points_load(&full, &bits, &fault, backend, &source, &err) == CUZK_INTERNAL);
+    zk_err_reset(&err);
+    zk_backend *other;
+    ZK_CHECK_OK(zk_backend_open_cpu(&other, NULL, &err), err);
+    source.scalars = write_scalars;
+    ZK_CHECK(zk_resident_points_load(&full, &bits, &fault, other, &source, &err) == CUZK_INTERNAL);
+    zk_err_reset(&err);
+    zk_backend_close(other);
+
+    /* somebody asks to stop */
+    c.next = 0;
+    zk_cancel_request(NULL);
+    cuzk_status status = zk_resident_points_load(&full, &bits, &fault, backend, &source, &err);
+    zk_cancel_clear(NULL);
+    ZK_CHECK(status == CUZK_CANCELLED && !full && !bits && !fault.found);
+
+    zk_multiples_destroy(m);
+    zk_multiples_destroy(m2);
+    zk_multiples_destroy(NULL);
+    multiples_close(&c);
+    free(is_bit);
+}
+
 static void test_buffers(void) {
     cuzk_err err = {0};
     zk_buffer *buffer;
@@ -214,4 +444,5 @@ static void test_plan(void) {
 }
 
 ZK_TEST_MAIN(ZK_CASE(test_compact_bits), ZK_CASE(test_compact_full), ZK_CASE(test_range_of_full), ZK_CASE(test_points),
+             ZK_CASE(test_multiples_encode), ZK_CASE(test_multiples_points), ZK_CASE(test_multiples_refusals),
              ZK_CASE(test_buffers), ZK_CASE(test_plan))
