@@ -81,6 +81,59 @@ cuzk_status zk_cuda_masked_sum_g1(struct zk_g1_affine *result, zk_cuda *device, 
 cuzk_status zk_cuda_masked_sum_g2(struct zk_g2_affine *result, zk_cuda *device, zk_dptr bases, zk_dptr bits, size_t n,
                                   cuzk_err *err) ZK_MUST_USE;
 
+/* ---- fixed bases with stored multiples ----
+ *
+ * Bases that many MSMs share may carry multiples: plane j holds the points [2^(j distance)] B_i. Windows of the scalars
+ * that lie a multiple of `distance` apart then share buckets: fewer buckets, wider windows, fewer additions, for
+ * (planes - 1) n points of device memory. Which numbers of planes pay is in docs/measurements-cuda.md. */
+typedef struct zk_cuda_bases {
+    zk_dptr points;    /* [n], plane 0: the bases */
+    zk_dptr multiples; /* [planes - 1][n], planes 1 and up; 0 if there is one plane */
+    size_t n;
+    int group;         /* of zk_group: 0 is G1, 1 is G2 */
+    unsigned planes;   /* 1: no stored multiples */
+    unsigned distance; /* bits between planes */
+} zk_cuda_bases;
+
+/* Sets group, n, planes and distance of *bases to what makes an MSM over n bases cheapest while the multiples take at
+ * most `bytes`; the pointers become 0. Returns the additions of such an MSM, so that memory can be divided between
+ * lists of bases by what it saves. Pure arithmetic: the same for the same arguments. */
+double zk_cuda_bases_plan(zk_cuda_bases *bases, int group, size_t n, size_t bytes);
+size_t zk_cuda_bases_bytes(const zk_cuda_bases *bases); /* of the multiples */
+/* Fills the buffer at bases->multiples, of zk_cuda_bases_bytes, from bases->points. Any points. */
+cuzk_status zk_cuda_bases_prepare(const zk_cuda_bases *bases, zk_cuda *device, cuzk_err *err) ZK_MUST_USE;
+
+/* As zk_cuda_msm_*, of the first n <= bases->n bases. */
+cuzk_status zk_cuda_msm_g1_stored(struct zk_g1_affine *result, zk_cuda *device, const zk_cuda_bases *bases,
+                                  zk_dptr scalars, size_t n, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_msm_g2_stored(struct zk_g2_affine *result, zk_cuda *device, const zk_cuda_bases *bases,
+                                  zk_dptr scalars, size_t n, cuzk_err *err) ZK_MUST_USE;
+
+/* Device memory that a call takes from the pool while it runs: *best for the fastest way, *least for the leanest; with
+ * any amount between the fastest that fits is used. It is one piece of the pool. */
+void zk_cuda_msm_bytes(size_t *best, size_t *least, const zk_cuda *device, const zk_cuda_bases *bases);
+void zk_cuda_masked_sum_bytes(size_t *best, size_t *least, const zk_cuda *device, int group, size_t n);
+
+/* ---- bases in host memory ----
+ *
+ * For devices that cannot hold a key. bases: [n] affine in the device's form, in host memory from zk_cuda_host_alloc
+ * (pageable memory works, slowly). Slices are copied while the one before is worked on. scalars, bits: device memory.
+ */
+cuzk_status zk_cuda_host_alloc(void **memory, size_t bytes, const char *name, cuzk_err *err) ZK_MUST_USE;
+void zk_cuda_host_free(void *memory);
+cuzk_status zk_cuda_msm_g1_streamed(struct zk_g1_affine *result, zk_cuda *device, const struct zk_g1_affine *bases,
+                                    zk_dptr scalars, size_t n, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_msm_g2_streamed(struct zk_g2_affine *result, zk_cuda *device, const struct zk_g2_affine *bases,
+                                    zk_dptr scalars, size_t n, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_masked_sum_g1_streamed(struct zk_g1_affine *result, zk_cuda *device,
+                                           const struct zk_g1_affine *bases, zk_dptr bits, size_t n,
+                                           cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_masked_sum_g2_streamed(struct zk_g2_affine *result, zk_cuda *device,
+                                           const struct zk_g2_affine *bases, zk_dptr bits, size_t n,
+                                           cuzk_err *err) ZK_MUST_USE;
+/* Device memory of streamed calls; kind: 0 an MSM, 1 a masked sum. */
+void zk_cuda_streamed_bytes(size_t *best, size_t *least, const zk_cuda *device, int group, int kind, size_t n);
+
 /* ---- circuits (synthesis.cu) ---- */
 
 /* The tables of a program on the device. `program` is borrowed, must outlive the handle, and is read at load only. */
