@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/job.h"
 #include "cli/output.h"
-#include "cli/proving.h"
+#include "cli/partitions.h"
 #include "cli/testdata.h"
 #include "groth16/r1cs_json.h"
 
@@ -47,7 +47,6 @@ typedef struct job_run {
     zk_program *program;
     cli_prover prover;
     zk_blinding *blinding; /* [n_partitions] or NULL */
-    uint8_t (*hints)[32], (*publics)[32];
     uint8_t *proofs;
     uint32_t first, n; /* partitions to prove */
 } job_run;
@@ -71,14 +70,7 @@ static cuzk_status job_open(job_run *run, const prove_args *args, const cli_opti
         ZK_TRY(cli_read_blinding(&run->blinding, (size_t)run->first + run->n, args->blinding_path, err));
     cli_progress(NULL, "checking the vanilla proof", 0, 0);
     span = zk_span_open_kernel(trace, "check input");
-    zk_job_failure failure;
-    status = zk_job_check(&failure, run->job, pool, err);
-    if (status == CUZK_CHECK_FAILED) { /* for prove this is an input that cannot be used */
-        status = CUZK_BAD_INPUT;
-        if (err) err->status = status;
-        zk_err_prefix(err, "the vanilla proof does not hold (check %s)", failure.check);
-    }
-    if (status != CUZK_OK) goto out;
+    ZK_GOTO(cli_job_check(run->job, pool, err));
     zk_span_close(trace, span);
     span = zk_span_open_kernel(trace, "build program");
     ZK_GOTO(zk_job_program(&run->program, run->job, err));
@@ -87,44 +79,16 @@ out:
     return status;
 }
 
-static cuzk_status job_prove(job_run *run, zk_trace *trace, cuzk_err *err) {
-    size_t n_hints = run->program->n_hints, n_publics = run->job->n_publics;
-    run->hints = zk_malloc(n_hints * 32);
-    run->publics = zk_malloc(n_publics * 32);
+static cuzk_status job_prove(job_run *run, cuzk_err *err) {
     run->proofs = zk_malloc((size_t)run->n * ZK_PROOF_BYTES);
-    if (!run->hints || !run->publics || !run->proofs)
-        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the input of a partition");
-    for (uint32_t i = 0; i < run->n; i++) {
-        uint32_t k = run->first + i;
-        zk_span *span = zk_span_open(trace, "partition");
-        zk_span *inner = zk_span_open_kernel(trace, "inputs");
-        cuzk_status status = zk_job_hints(run->hints, n_hints, run->job, k, err);
-        zk_job_publics(run->publics, run->job, k);
-        zk_span_close(trace, inner);
-        zk_prove_request request = {
-            .hints = (const uint8_t(*)[32])run->hints,
-            .n_hints = n_hints,
-            .publics = (const uint8_t(*)[32])run->publics,
-            .n_publics = n_publics,
-            .blinding = run->blinding ? &run->blinding[k] : NULL,
-        };
-        char label[48];
-        snprintf(label, sizeof label, "partition %" PRIu32 " of %" PRIu32, i + 1, run->n);
-        if (status == CUZK_OK)
-            status = cli_prover_prove(run->proofs + (size_t)i * ZK_PROOF_BYTES, &run->prover, &request, label, err);
-        zk_span_close(trace, span);
-        if (status != CUZK_OK) {
-            zk_err_prefix(err, "partition %" PRIu32, k);
-            return status;
-        }
-    }
-    return CUZK_OK;
+    if (!run->proofs) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %" PRIu32 " proofs", run->n);
+    cli_partitions work = {
+        .job = run->job, .program = run->program, .first = run->first, .n = run->n, .blinding = run->blinding};
+    return cli_partitions_prove(run->proofs, &run->prover, &work, err);
 }
 
 static void job_close(job_run *run) {
     cli_prover_close(&run->prover);
-    free(run->hints);
-    free(run->publics);
     free(run->blinding); /* fixed by a test's file, no secret */
     zk_program_destroy(run->program);
     zk_job_destroy(run->job);
@@ -141,7 +105,7 @@ static cuzk_status prove_job(const prove_args *args, const cli_option *options, 
     ZK_GOTO(zk_job_identifier(identifier, run.job, err));
     ZK_GOTO(find_keys(&params_path, &keys, args, run.program, identifier, pool, trace, err));
     ZK_GOTO(cli_prover_open(&run.prover, run.program, params_path, &args->work, pool, trace, err));
-    ZK_GOTO(job_prove(&run, trace, err));
+    ZK_GOTO(job_prove(&run, err));
     *proofs = run.proofs;
     *n_proofs = run.n;
     run.proofs = NULL;

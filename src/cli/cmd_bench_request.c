@@ -1,0 +1,208 @@
+/* cuzk bench request: whole requests with a resident key, from the file to verified proofs */
+#include <dirent.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "cli/bench.h"
+#include "cli/circuits.h"
+#include "cli/commands.h"
+#include "cli/job.h"
+#include "cli/partitions.h"
+#include "hash/sha256.h"
+
+typedef struct request_args {
+    cli_bench bench;
+    const char *folder, *params_dir, *toxic_path;
+    bool steady;
+} request_args;
+
+/* The files of a folder, in the order of their names. */
+typedef struct paths {
+    char **items;
+    size_t n;
+} paths;
+
+static void paths_clear(paths *p) {
+    for (size_t i = 0; i < p->n; i++) free(p->items[i]);
+    free(p->items);
+}
+
+static int is_file(const struct dirent *entry) { return entry->d_name[0] != '.'; }
+
+static cuzk_status paths_read(paths *p, const char *folder, cuzk_err *err) {
+    struct dirent **entries = NULL;
+    int n = scandir(folder, &entries, is_file, alphasort);
+    if (n < 0) return ZK_FAIL(err, CUZK_IO, "%s: cannot read the folder", folder);
+    cuzk_status status = n ? CUZK_OK : ZK_FAIL(err, CUZK_BAD_INPUT, "%s: no requests in it", folder);
+    p->items = zk_calloc((size_t)n + 1, sizeof *p->items);
+    for (int i = 0; i < n; i++) {
+        if (p->items && asprintf(&p->items[p->n], "%s/%s", folder, entries[i]->d_name) >= 0) p->n++;
+        free(entries[i]);
+    }
+    free(entries);
+    if (status == CUZK_OK && p->n < (size_t)n) status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: out of memory", folder);
+    return status;
+}
+
+static cuzk_status read_job(zk_job **job, const char *path, cuzk_err *err) {
+    zk_request *request = NULL;
+    ZK_TRY(zk_request_read_file(&request, path, err));
+    cuzk_status status = zk_job_from_request(job, request, err);
+    zk_request_destroy(request);
+    if (status != CUZK_OK) zk_err_prefix(err, "%s", path);
+    return status;
+}
+
+typedef struct reader {
+    const char *path;
+    zk_job *job;
+    cuzk_status status;
+    cuzk_err err;
+} reader;
+
+static void *read_ahead(void *ctx) {
+    reader *r = ctx;
+    r->status = read_job(&r->job, r->path, &r->err);
+    return NULL;
+}
+
+typedef struct request_run {
+    const request_args *args;
+    paths paths;
+    zk_program *program;
+    uint32_t n_partitions;
+    cli_prover prover;
+    uint8_t *proofs;
+    uint64_t turn; /* request of the next run */
+    reader ahead;  /* steady: the request that is read while another is proved */
+    pthread_t thread;
+    bool reading;
+} request_run;
+
+static const char *next_path(request_run *run) { return run->paths.items[run->turn++ % run->paths.n]; }
+
+static cuzk_status start_reading(request_run *run, cuzk_err *err) {
+    run->ahead = (reader){.path = next_path(run)};
+    if (pthread_create(&run->thread, NULL, read_ahead, &run->ahead) != 0)
+        return ZK_FAIL(err, CUZK_EXHAUSTED, "no thread to read requests");
+    run->reading = true;
+    return CUZK_OK;
+}
+
+static cuzk_status take_read(zk_job **job, request_run *run, cuzk_err *err) {
+    if (!run->reading) ZK_TRY(start_reading(run, err));
+    pthread_join(run->thread, NULL);
+    run->reading = false;
+    *job = run->ahead.job;
+    if (run->ahead.status != CUZK_OK && err) *err = run->ahead.err;
+    return run->ahead.status;
+}
+
+/* One request: read, proved, all its proofs checked together. */
+static cuzk_status request_once(void *ctx, cuzk_err *err) {
+    request_run *run = ctx;
+    cuzk_status status = CUZK_OK;
+    zk_job *job = NULL;
+    uint8_t(*publics)[32] = NULL;
+    ZK_TRY(take_read(&job, run, err));
+    if (run->args->steady) ZK_GOTO(start_reading(run, err));
+    if (job->n_partitions != run->n_partitions)
+        ZK_GOTO(ZK_FAIL(err, CUZK_BAD_INPUT,
+                        "requests of one circuit and length are expected: %" PRIu32 " partitions found, %" PRIu32
+                        " expected",
+                        job->n_partitions, run->n_partitions));
+    cli_partitions work = {.job = job, .program = run->program, .n = run->n_partitions, .check = true};
+    ZK_GOTO(cli_partitions_prove(run->proofs, &run->prover, &work, err));
+    publics = zk_malloc((size_t)job->n_publics * run->n_partitions * 32);
+    if (!publics) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for public inputs"));
+    for (uint32_t k = 0; k < run->n_partitions; k++) zk_job_publics(publics + (size_t)k * job->n_publics, job, k);
+    ZK_GOTO(zk_verify_batch(run->prover.key->prepared, run->proofs, (size_t)run->n_partitions * ZK_PROOF_BYTES,
+                            run->n_partitions, (const uint8_t(*)[32])publics, job->n_publics, run->prover.pool, err));
+out:
+    free(publics);
+    zk_job_destroy(job);
+    return status;
+}
+
+static cuzk_status open_run(request_run *run, zk_job *job, cuzk_err *err) {
+    const request_args *args = run->args;
+    cuzk_status status = CUZK_OK;
+    char identifier[ZK_IDENTIFIER_MAX], *params_path = NULL;
+    cli_test_keys keys = {0};
+    run->n_partitions = job->n_partitions;
+    ZK_TRY(zk_job_program(&run->program, job, err));
+    run->proofs = zk_malloc((size_t)run->n_partitions * ZK_PROOF_BYTES);
+    if (!run->proofs) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for proofs");
+    if (args->toxic_path) {
+        ZK_GOTO(cli_test_keys_make(&keys, run->program, args->toxic_path, args->bench.pool, NULL, err));
+        params_path = zk_strdup(keys.params_path);
+        if (!params_path) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path"));
+    } else {
+        ZK_GOTO(zk_job_identifier(identifier, job, err));
+        ZK_GOTO(cli_key_path(&params_path, args->params_dir, identifier, ".params", err));
+    }
+    ZK_GOTO(cli_prover_open(&run->prover, run->program, params_path, &args->bench.work, args->bench.pool, NULL, err));
+out:
+    cli_test_keys_remove(&keys);
+    free(params_path);
+    return status;
+}
+
+static cuzk_status bench_request(request_args *args, cuzk_err *err) {
+    cli_bench *bench = &args->bench;
+    cuzk_status status = CUZK_OK;
+    request_run run = {.args = args};
+    zk_job *job = NULL;
+    if (!args->toxic_path == !args->params_dir)
+        return ZK_FAIL(err, CUZK_USAGE, "expected one of --params DIR and --test-toxic FILE (see --help)");
+    ZK_GOTO(paths_read(&run.paths, args->folder, err));
+    ZK_GOTO(read_job(&job, run.paths.items[0], err));
+    ZK_GOTO(open_run(&run, job, err));
+    bench->backend = run.prover.backend;
+    ZK_GOTO(cli_bench_measure(bench, request_once, &run, err));
+    zk_sha256(bench->checksum, run.proofs, (size_t)run.n_partitions * ZK_PROOF_BYTES);
+    bench->checked = true; /* every proof is verified */
+    cli_bench_field fields[] = {{"partitions", run.n_partitions}, {"constraints", run.program->n_rows}};
+    ZK_GOTO(cli_bench_report(bench, fields, 2, run.n_partitions, "circuits", err));
+out:
+    if (run.reading) {
+        pthread_join(run.thread, NULL);
+        zk_job_destroy(run.ahead.job);
+    }
+    cli_prover_close(&run.prover);
+    free(run.proofs);
+    zk_job_destroy(job);
+    zk_program_destroy(run.program);
+    paths_clear(&run.paths);
+    return status;
+}
+
+static int run_request(const cli_command *self, int argc, char **argv) {
+    request_args args = {0};
+    cuzk_err err = {0};
+    cli_option options[] = {
+        CLI_BENCH_OPTIONS(args.bench),
+        CLI_DEVICE_OPTIONS(args.bench.work),
+        {"steady", NULL, CLI_FLAG, &args.steady, "the next request is read while one is proved"},
+        {"params", "DIR", CLI_STRING, &args.params_dir, "folder of the key files"},
+        {"test-toxic", "FILE", CLI_STRING, &args.toxic_path, "instead of --params: test keys made for this run"},
+    };
+    cli_positional positionals[] = {
+        {"FOLDER", &args.folder, "requests of one circuit (JSON of SubmitProofRequest), proved in turn", true}};
+    bool help = false;
+    cuzk_status status = CUZK_OK;
+    ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], positionals, 1, &help, &err));
+    if (help) goto out;
+    ZK_GOTO(cli_bench_start(&args.bench, self->name, &err));
+    status = bench_request(&args, &err);
+out:
+    cli_bench_end(&args.bench);
+    return cli_report(self, status, &err);
+}
+
+const cli_command cli_bench_request = {"bench request", "whole requests with a resident key, from file to proof",
+                                       run_request, NULL};

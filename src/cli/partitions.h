@@ -1,0 +1,25 @@
+/* The partitions of one job, one after the other on one prover, while another thread prepares what comes next. */
+#ifndef ZK_CLI_PARTITIONS_H
+#define ZK_CLI_PARTITIONS_H
+
+#include "cli/proving.h"
+#include "filecoin/job.h"
+
+typedef struct cli_partitions {
+    const zk_job *job;
+    const zk_program *program;
+    uint32_t first, n;           /* which */
+    const zk_blinding *blinding; /* by partition number; NULL: random */
+    /* Also check the vanilla proof, beside the first partition: the device need not wait for it. */
+    bool check;
+} cli_partitions;
+
+/* proofs: [n] of ZK_PROOF_BYTES, each verified. A vanilla proof that does not hold is reported as zk_job_check does,
+ * rather than as the circuit that it fails to satisfy. */
+cuzk_status cli_partitions_prove(uint8_t *proofs, cli_prover *prover, const cli_partitions *work,
+                                 cuzk_err *err) ZK_MUST_USE;
+
+/* A vanilla proof that does not hold, seen by a command that proves: an input that cannot be used. */
+cuzk_status cli_job_check(const zk_job *job, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
+
+#endif
