@@ -4,6 +4,7 @@
 #include "emulate.h"
 
 #include <setjmp.h>
+#include <stdio.h>
 
 #include <ucontext.h>
 #include <vector>
@@ -13,10 +14,14 @@ alignas(16) char zk_emulate_shared[1 << 18];
 
 namespace {
 constexpr size_t STACK_BYTES = 128 << 10;
+constexpr unsigned WARP = 32;
+enum wait_for { NOTHING, BLOCK_BARRIER, WARP_BARRIER };
 struct fiber {
     ucontext_t context;
     jmp_buf at;
     bool started, done;
+    wait_for waiting;
+    alignas(16) char exchange[32];
 };
 std::vector<fiber> fibers;
 std::vector<char> stacks;
@@ -32,15 +37,63 @@ void entry() {
 
 void resume(unsigned t) {
     current = t;
+    threadIdx = dim3{t, 0, 0};
     if (_setjmp(scheduler)) return;
     if (fibers[t].started) _longjmp(fibers[t].at, 1);
     fibers[t].started = true;
     setcontext(&fibers[t].context);
 }
+
+void wait_at(wait_for barrier) {
+    fibers[current].waiting = barrier;
+    if (!_setjmp(fibers[current].at)) _longjmp(scheduler, 1);
+}
+
+/* Lets the threads [first, end) go on if all that still run wait at the barrier. */
+bool release(unsigned first, unsigned end, wait_for barrier) {
+    bool any = false;
+    for (unsigned t = first; t < end; t++) {
+        if (fibers[t].done) continue;
+        if (fibers[t].waiting != barrier) return false;
+        any = true;
+    }
+    for (unsigned t = first; t < end; t++) fibers[t].waiting = NOTHING;
+    return any;
+}
+
+/* False when all threads are done. */
+bool release_barriers(unsigned block) {
+    bool any = false, running = false;
+    for (unsigned t = 0; t < block; t += WARP) any |= release(t, t + WARP < block ? t + WARP : block, WARP_BARRIER);
+    if (any) return true;
+    if (release(0, block, BLOCK_BARRIER)) return true;
+    for (unsigned t = 0; t < block; t++) running = running || !fibers[t].done;
+    if (running) {
+        fprintf(stderr, "emulator: the threads of a block wait at different barriers\n");
+        abort();
+    }
+    return false;
+}
 } // namespace
 
-void __syncthreads() {
-    if (!_setjmp(fibers[current].at)) _longjmp(scheduler, 1);
+void __syncthreads() { wait_at(BLOCK_BARRIER); }
+void __syncwarp(unsigned) { wait_at(WARP_BARRIER); }
+
+void zk_emulate_exchange(void *out, const void *v, size_t n, unsigned from) {
+    memcpy(fibers[current].exchange, v, n);
+    __syncwarp();
+    memcpy(out, fibers[current / WARP * WARP + from % WARP].exchange, n);
+    __syncwarp();
+}
+
+unsigned __ballot_sync(unsigned, int predicate) {
+    const unsigned first = current / WARP * WARP;
+    unsigned r = 0;
+    fibers[current].exchange[0] = predicate != 0;
+    __syncwarp();
+    for (unsigned i = 0; i < WARP && first + i < blockDim.x; i++) r |= (unsigned)fibers[first + i].exchange[0] << i;
+    __syncwarp();
+    return r;
 }
 
 void zk_emulate_launch(unsigned grid, unsigned block, bool barriers, const std::function<void()> &thread) {
@@ -66,17 +119,12 @@ void zk_emulate_launch(unsigned grid, unsigned block, bool barriers, const std::
             fibers[t].context.uc_stack.ss_size = STACK_BYTES;
             fibers[t].context.uc_link = nullptr;
             fibers[t].started = fibers[t].done = false;
+            fibers[t].waiting = NOTHING;
             makecontext(&fibers[t].context, entry, 0);
         }
-        /* A barrier is a full turn over all threads that still run. */
-        for (bool running = true; running;) {
-            running = false;
-            for (unsigned t = 0; t < block; t++) {
-                if (fibers[t].done) continue;
-                threadIdx = dim3{t, 0, 0};
-                resume(t);
-                running = running || !fibers[t].done;
-            }
-        }
+        do {
+            for (unsigned t = 0; t < block; t++)
+                if (!fibers[t].done && fibers[t].waiting == NOTHING) resume(t);
+        } while (release_barriers(block));
     }
 }

@@ -1,7 +1,7 @@
 /* Runs the kernels of this folder on the host, for tests on machines without a GPU.
  *
- * A launch runs its blocks one after the other in the calling thread. Kernels with barriers run the threads of a block
- * as coroutines, switched at each barrier; others run as plain loops. Shared memory is static (one block at a time).
+ * A launch runs its blocks one after the other in the calling thread. Kernels with barriers (of the block or of warps) run
+ * the threads of a block as coroutines, switched at each barrier; others run as plain loops. Shared memory is static (one block at a time).
  * Device memory is host memory, streams run at once, events do nothing. Only what the kernels here use is provided.
  */
 #ifndef ZK_CUDA_EMULATE_H
@@ -48,6 +48,11 @@ inline uint32_t atomicMax(uint32_t *p, uint32_t v) {
     if (v > old) *p = v;
     return old;
 }
+inline unsigned long long atomicMin(unsigned long long *p, unsigned long long v) {
+    unsigned long long old = *p;
+    if (v < old) *p = v;
+    return old;
+}
 inline int __popc(uint32_t v) { return __builtin_popcount(v); }
 inline int __popcll(unsigned long long v) { return __builtin_popcountll(v); }
 inline int __clz(uint32_t v) { return v ? __builtin_clz(v) : 32; }
@@ -61,6 +66,32 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 extern char zk_emulate_shared[1 << 18];
 void zk_emulate_launch(unsigned grid, unsigned block, bool barriers, const std::function<void()> &thread);
 void __syncthreads();
+
+/* Warps of 32 threads: all that still run must call these together. */
+void __syncwarp(unsigned mask = 0xffffffffu);
+/* What lane `from` of the caller's warp passes (n <= 32 bytes). */
+void zk_emulate_exchange(void *out, const void *v, size_t n, unsigned from);
+unsigned __ballot_sync(unsigned mask, int predicate);
+template <class T> inline T __shfl_sync(unsigned, T v, int from) {
+    T r;
+    zk_emulate_exchange(&r, &v, sizeof r, (unsigned)from);
+    return r;
+}
+template <class T> inline T __shfl_xor_sync(unsigned, T v, int with) {
+    T r;
+    zk_emulate_exchange(&r, &v, sizeof r, (threadIdx.x % 32) ^ (unsigned)with);
+    return r;
+}
+inline uint32_t atomicOr(uint32_t *p, uint32_t v) {
+    uint32_t old = *p;
+    *p |= v;
+    return old;
+}
+inline uint32_t atomicMin(uint32_t *p, uint32_t v) {
+    uint32_t old = *p;
+    if (v < old) *p = v;
+    return old;
+}
 
 typedef int cudaError_t;
 typedef int cudaStream_t;
