@@ -44,6 +44,7 @@ size_t zk_cuda_bytes_total(const zk_cuda *device);
 cuzk_status zk_cuda_alloc(zk_dptr *buffer, zk_cuda *device, size_t bytes, const char *name, cuzk_err *err) ZK_MUST_USE;
 /* The buffer may still be in use by work queued before; 0 is allowed. */
 void zk_cuda_free(zk_cuda *device, zk_dptr buffer);
+size_t zk_cuda_bytes_limit(const zk_cuda *device); /* the most that the pool may hold */
 size_t zk_cuda_bytes_free(const zk_cuda *device); /* in the pool, all pieces */
 size_t zk_cuda_bytes_peak(const zk_cuda *device); /* most ever in use */
 

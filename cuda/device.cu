@@ -206,6 +206,7 @@ void zk_cuda_free(zk_cuda *d, zk_dptr buffer) {
 
 const char *zk_cuda_name(const zk_cuda *d) { return d->name; }
 size_t zk_cuda_bytes_total(const zk_cuda *d) { return d->total_bytes; }
+size_t zk_cuda_bytes_limit(const zk_cuda *d) { return d->pool_bytes; }
 size_t zk_cuda_bytes_free(const zk_cuda *d) { return d->pool_bytes - d->used_bytes; }
 size_t zk_cuda_bytes_peak(const zk_cuda *d) { return d->peak_bytes; }
 

@@ -48,6 +48,10 @@ void zk_buffer_destroy(zk_buffer *buffer) {
     if (buffer) buffer->backend->buffer->destroy(buffer);
 }
 
+void zk_buffer_discard(zk_buffer *buffer) {
+    if (buffer && buffer->backend->buffer->discard) buffer->backend->buffer->discard(buffer);
+}
+
 static cuzk_status check_range(const zk_buffer *buffer, size_t offset, size_t bytes, const char *what, cuzk_err *err) {
     if (offset > buffer->bytes || bytes > buffer->bytes - offset)
         return ZK_FAIL(err, CUZK_INTERNAL, "%s: buffer %s: bytes %zu to %zu + %zu asked, it has %zu", what,
@@ -143,6 +147,11 @@ void zk_multiples_destroy(zk_multiples *multiples) {
 cuzk_status zk_multiples_encode(const zk_multiples *multiples, uint8_t *encoded, const zk_fr *scalars, size_t n,
                                 cuzk_err *err) {
     return n ? multiples->backend->residency->multiples_encode(multiples, encoded, scalars, n, err) : CUZK_OK;
+}
+
+cuzk_status zk_resident_points_speed_up(zk_resident_points *points, cuzk_err *err) {
+    const zk_residency_ops *ops = points->backend->residency;
+    return ops->points_speed_up ? ops->points_speed_up(points, err) : CUZK_OK;
 }
 
 cuzk_status zk_selection_create(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask, size_t n_aux,

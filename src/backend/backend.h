@@ -133,6 +133,7 @@ typedef struct zk_buffer_ops {
                           cuzk_err *err);
     cuzk_status (*download)(zk_stream *stream, void *dst, const zk_buffer *buffer, size_t offset, size_t bytes,
                             cuzk_err *err);
+    void (*discard)(zk_buffer *buffer); /* optional */
 } zk_buffer_ops;
 
 typedef struct zk_residency_ops {
@@ -144,6 +145,7 @@ typedef struct zk_residency_ops {
     cuzk_status (*points_load)(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
                                zk_backend *backend, const zk_points_source *source, cuzk_err *err);
     void (*points_unload)(zk_resident_points *points);
+    cuzk_status (*points_speed_up)(zk_resident_points *points, cuzk_err *err); /* optional */
     cuzk_status (*selection_create)(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask,
                                     size_t n_aux, const uint64_t *full_mask, size_t n_values, cuzk_err *err);
     void (*selection_destroy)(zk_selection *selection);
@@ -200,6 +202,9 @@ cuzk_status zk_backend_wait(zk_backend *backend, zk_stream *stream, cuzk_err *er
 cuzk_status zk_buffer_create(zk_buffer **buffer, zk_backend *backend, const char *name, size_t bytes,
                              cuzk_err *err) ZK_MUST_USE;
 void zk_buffer_destroy(zk_buffer *buffer); /* NULL is fine */
+/* The contents are not needed any more: the device may use the memory for other things until a stage writes the whole
+ * buffer again. */
+void zk_buffer_discard(zk_buffer *buffer);
 cuzk_status zk_buffer_upload(zk_stream *stream, zk_buffer *buffer, size_t offset, const void *src, size_t bytes,
                              cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_buffer_download(zk_stream *stream, void *dst, const zk_buffer *buffer, size_t offset, size_t bytes,
@@ -224,6 +229,9 @@ void zk_resident_points_plan(const zk_backend *backend, const char *name, zk_gro
 cuzk_status zk_resident_points_load(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
                                     zk_backend *backend, const zk_points_source *source, cuzk_err *err) ZK_MUST_USE;
 void zk_resident_points_unload(zk_resident_points *points); /* NULL is fine */
+/* Spends memory that is left, and some seconds, on making each MSM over these points faster (CUDA: stored multiples).
+ * Called once, when all that belongs to a key is loaded. */
+cuzk_status zk_resident_points_speed_up(zk_resident_points *points, cuzk_err *err) ZK_MUST_USE;
 
 /* The generator of a group, with tables for n_expected multiples in all (a hint: any number can be made). UNSUPPORTED:
  * the device cannot. */

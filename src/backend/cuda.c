@@ -10,12 +10,13 @@
 typedef struct cuda_backend {
     zk_backend base;
     zk_cuda *device;
-    zk_pool *pool; /* borrowed: threads that feed the device */
+    zk_pool *pool;      /* borrowed: threads that feed the device */
+    size_t proof_bytes; /* device memory that the proofs of the programs loaded need beside points */
 } cuda_backend;
 
 typedef struct cuda_buffer {
     zk_buffer base;
-    zk_dptr memory;
+    zk_dptr memory; /* 0: discarded */
 } cuda_buffer;
 
 typedef struct cuda_program {
@@ -23,9 +24,11 @@ typedef struct cuda_program {
     zk_cuda_program *tables;
 } cuda_program;
 
+/* Points on the device, with or without stored multiples, or in host memory that the device reads slice by slice. */
 typedef struct cuda_points {
     zk_resident_points base;
-    zk_dptr memory;
+    zk_cuda_bases bases; /* points: 0 when in host memory */
+    void *host;
 } cuda_points;
 
 typedef struct cuda_selection {
@@ -89,7 +92,25 @@ static cuzk_status buffer_download(zk_stream *stream, void *dst, const zk_buffer
     return zk_cuda_download(device_of(buffer->backend), dst, memory_of(buffer) + offset, bytes, err);
 }
 
-static const zk_buffer_ops buffer_ops = {buffer_create, buffer_destroy, buffer_upload, buffer_download};
+static void buffer_discard(zk_buffer *buffer) {
+    zk_cuda_free(device_of(buffer->backend), memory_of(buffer));
+    ((cuda_buffer *)buffer)->memory = 0;
+}
+
+/* Memory for a buffer that is going to be written whole. */
+static cuzk_status buffer_revive(zk_buffer *buffer, cuzk_err *err) {
+    cuda_buffer *b = (cuda_buffer *)buffer;
+    if (b->memory) return CUZK_OK;
+    return zk_cuda_alloc(&b->memory, device_of(buffer->backend), buffer->bytes, buffer->name, err);
+}
+
+static const zk_buffer_ops buffer_ops = {
+    .create = buffer_create,
+    .destroy = buffer_destroy,
+    .upload = buffer_upload,
+    .download = buffer_download,
+    .discard = buffer_discard,
+};
 
 /* ---- programs ---- */
 
@@ -98,18 +119,33 @@ static void program_plan(const zk_backend *backend, const zk_program *program, u
     zk_memory_plan_add(plan, "circuit tables", 1, zk_cuda_program_bytes(program, log2_n));
 }
 
+/* What a proof takes beside the points: the assignment, and either the three vectors of rows, or one of them and what
+ * the largest MSM works with. On a device that is short of memory MSMs are content with less. */
+static size_t proof_bytes(const cuda_backend *cuda, const zk_program *program, unsigned log2_n) {
+    size_t rows = sizeof(zk_fr) << log2_n, best, least, total = zk_cuda_bytes_limit(cuda->device);
+    zk_cuda_bases h;
+    zk_cuda_bases_plan(&h, ZK_G1, (size_t)1 << log2_n, 0);
+    zk_cuda_msm_bytes(&best, &least, cuda->device, &h);
+    size_t assignment = 2 * (zk_witness_bits_bytes(program) + zk_witness_full_bytes(program));
+    size_t need = rows + best < total / 2 ? rows + best : rows + least;
+    return assignment + (need > 3 * rows ? need : 3 * rows);
+}
+
 static cuzk_status program_load(zk_resident_program **resident, zk_backend *backend, const zk_program *program,
                                 unsigned log2_n, cuzk_err *err) {
+    cuda_backend *cuda = (cuda_backend *)backend;
     cuda_program *p = zk_calloc(1, sizeof *p);
     if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "circuit %s: out of memory", program->name);
     p->base = (zk_resident_program){backend, program, log2_n};
-    cuzk_status status = zk_cuda_program_load(&p->tables, device_of(backend), program, log2_n, err);
-    if (status == CUZK_OK) {
-        *resident = &p->base;
-        return CUZK_OK;
+    cuzk_status status = zk_cuda_program_load(&p->tables, cuda->device, program, log2_n, err);
+    if (status != CUZK_OK) {
+        free(p);
+        return status;
     }
-    free(p);
-    return status;
+    size_t need = proof_bytes(cuda, program, log2_n);
+    if (need > cuda->proof_bytes) cuda->proof_bytes = need;
+    *resident = &p->base;
+    return CUZK_OK;
 }
 
 static void program_unload(zk_resident_program *resident) {
@@ -125,23 +161,54 @@ static void points_plan(const zk_backend *backend, const char *name, zk_group gr
 }
 
 static void points_unload(zk_resident_points *points) {
-    zk_cuda_free(device_of(points->backend), ((cuda_points *)points)->memory);
-    free(points);
+    cuda_points *p = (cuda_points *)points;
+    zk_cuda *device = device_of(points->backend);
+    zk_cuda_free(device, p->bases.points);
+    zk_cuda_free(device, p->bases.multiples);
+    zk_cuda_host_free(p->host);
+    free(p);
 }
 
+static size_t spare_bytes(const cuda_backend *cuda) {
+    size_t free_bytes = zk_cuda_bytes_free(cuda->device);
+    return free_bytes > cuda->proof_bytes ? free_bytes - cuda->proof_bytes : 0;
+}
+
+/* Device memory for n points while proofs have enough beside them, else host memory. */
 static cuzk_status points_create(cuda_points **points, zk_backend *backend, const zk_points_source *source, size_t n,
                                  cuzk_err *err) {
+    const cuda_backend *cuda = (const cuda_backend *)backend;
+    size_t bytes = n * point_bytes(source->group);
     cuda_points *p = zk_calloc(1, sizeof *p);
     if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "points %s: out of memory", source->name);
     p->base = (zk_resident_points){backend, source->group, n};
-    cuzk_status status =
-        zk_cuda_alloc(&p->memory, device_of(backend), n * point_bytes(source->group), source->name, err);
+    zk_cuda_bases_plan(&p->bases, (int)source->group, n, 0);
+    cuzk_status status = bytes <= spare_bytes(cuda)
+                             ? zk_cuda_alloc(&p->bases.points, cuda->device, bytes, source->name, err)
+                             : zk_cuda_host_alloc(&p->host, bytes, source->name, err);
     if (status != CUZK_OK) {
         free(p);
         return status;
     }
     *points = p;
     return CUZK_OK;
+}
+
+static cuzk_status points_speed_up(zk_resident_points *points, cuzk_err *err) {
+    cuda_points *p = (cuda_points *)points;
+    const cuda_backend *cuda = (const cuda_backend *)points->backend;
+    zk_cuda_bases planned;
+    if (p->host || p->bases.multiples) return CUZK_OK;
+    zk_cuda_bases_plan(&planned, (int)points->group, points->n, spare_bytes(cuda));
+    if (planned.planes < 2) return CUZK_OK;
+    planned.points = p->bases.points;
+    ZK_TRY(zk_cuda_alloc(&planned.multiples, cuda->device, zk_cuda_bases_bytes(&planned), "stored multiples", err));
+    cuzk_status status = zk_cuda_bases_prepare(&planned, cuda->device, err);
+    if (status == CUZK_OK)
+        p->bases = planned;
+    else
+        zk_cuda_free(cuda->device, planned.multiples);
+    return status;
 }
 
 /* What is wrong with the point at `index`, by the host's decoder. */
@@ -159,6 +226,23 @@ static void describe_fault(zk_points_fault *fault, const zk_points_source *sourc
     }
 }
 
+/* Where a kernel writes points: the device reaches pinned host memory by the same address. */
+static zk_dptr place_of(const cuda_points *p) {
+    return !p ? 0 : p->host ? (zk_dptr)(uintptr_t)p->host : p->bases.points;
+}
+
+/* Writes all points of the source. *bad: index of the first that is refused, else source->n. */
+static cuzk_status fill(size_t *bad, const cuda_points *full, const cuda_points *bits, const zk_points_source *source,
+                        cuzk_err *err) {
+    const cuda_backend *cuda = (const cuda_backend *)full->base.backend;
+    if (source->encoded)
+        return zk_cuda_points_decode(bad, cuda->device, (int)source->group, place_of(full), place_of(bits),
+                                     source->encoded, source->n, source->is_bit, cuda->pool, err);
+    return zk_cuda_multiples_split(bad, ((const cuda_multiples *)source->multiples)->tables, place_of(full),
+                                   place_of(bits), source->scalars, source->scalars_ctx, source->n, source->is_bit,
+                                   err);
+}
+
 static cuzk_status points_load(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
                                zk_backend *backend, const zk_points_source *source, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
@@ -172,13 +256,7 @@ static cuzk_status points_load(zk_resident_points **full, zk_resident_points **b
         ZK_GOTO(points_create(&bit_points, backend, source, n_bits, err));
     }
     ZK_GOTO(points_create(&full_points, backend, source, source->n - n_bits, err));
-    zk_dptr to_full = full_points->memory, to_bits = bit_points ? bit_points->memory : 0;
-    if (source->encoded)
-        ZK_GOTO(zk_cuda_points_decode(&bad, device_of(backend), (int)source->group, to_full, to_bits, source->encoded,
-                                      source->n, source->is_bit, ((cuda_backend *)backend)->pool, err));
-    else
-        ZK_GOTO(zk_cuda_multiples_split(&bad, ((const cuda_multiples *)source->multiples)->tables, to_full, to_bits,
-                                        source->scalars, source->scalars_ctx, source->n, source->is_bit, err));
+    ZK_GOTO(fill(&bad, full_points, bit_points, source, err));
     if (bad < source->n) {
         describe_fault(fault, source, bad);
         status = CUZK_BAD_INPUT;
@@ -254,6 +332,7 @@ static const zk_residency_ops residency_ops = {
     .points_plan = points_plan,
     .points_load = points_load,
     .points_unload = points_unload,
+    .points_speed_up = points_speed_up,
     .selection_create = selection_create,
     .selection_destroy = selection_destroy,
     .multiples_create = multiples_create,
@@ -272,6 +351,9 @@ static cuzk_status stage_witness(zk_stream *stream, const zk_resident_program *p
 static cuzk_status stage_evaluate(zk_stream *stream, const zk_resident_program *program, const zk_buffer *bits,
                                   const zk_buffer *full, zk_buffer *a, zk_buffer *b, zk_buffer *c, cuzk_err *err) {
     (void)stream;
+    ZK_TRY(buffer_revive(a, err));
+    ZK_TRY(buffer_revive(b, err));
+    ZK_TRY(buffer_revive(c, err));
     return zk_cuda_evaluate(((const cuda_program *)program)->tables, memory_of(bits), memory_of(full), memory_of(a),
                             memory_of(b), memory_of(c), err);
 }
@@ -304,16 +386,19 @@ static cuzk_status stage_compact_full(zk_stream *stream, const zk_selection *sel
 
 static cuzk_status stage_msm(zk_stream *stream, const zk_resident_points *points, const zk_buffer *scalars,
                              size_t first, zk_point_sum *sum, cuzk_err *err) {
+    const cuda_points *p = (const cuda_points *)points;
     zk_cuda *device = device_of(points->backend);
-    zk_dptr bases = ((const cuda_points *)points)->memory, s = memory_of(scalars) + first * sizeof(zk_fr);
+    zk_dptr s = memory_of(scalars) + first * sizeof(zk_fr);
     (void)stream;
     if (points->group == ZK_G1) {
         zk_g1_affine result;
-        ZK_TRY(zk_cuda_msm_g1(&result, device, bases, s, points->n, err));
+        ZK_TRY(p->host ? zk_cuda_msm_g1_streamed(&result, device, p->host, s, points->n, err)
+                       : zk_cuda_msm_g1_stored(&result, device, &p->bases, s, points->n, err));
         zk_g1_from_affine(&sum->g1, &result);
     } else {
         zk_g2_affine result;
-        ZK_TRY(zk_cuda_msm_g2(&result, device, bases, s, points->n, err));
+        ZK_TRY(p->host ? zk_cuda_msm_g2_streamed(&result, device, p->host, s, points->n, err)
+                       : zk_cuda_msm_g2_stored(&result, device, &p->bases, s, points->n, err));
         zk_g2_from_affine(&sum->g2, &result);
     }
     return CUZK_OK;
@@ -321,16 +406,19 @@ static cuzk_status stage_msm(zk_stream *stream, const zk_resident_points *points
 
 static cuzk_status stage_masked_sum(zk_stream *stream, const zk_resident_points *points, const zk_buffer *bits,
                                     zk_point_sum *sum, cuzk_err *err) {
+    const cuda_points *p = (const cuda_points *)points;
     zk_cuda *device = device_of(points->backend);
-    zk_dptr bases = ((const cuda_points *)points)->memory;
+    zk_dptr b = memory_of(bits);
     (void)stream;
     if (points->group == ZK_G1) {
         zk_g1_affine result;
-        ZK_TRY(zk_cuda_masked_sum_g1(&result, device, bases, memory_of(bits), points->n, err));
+        ZK_TRY(p->host ? zk_cuda_masked_sum_g1_streamed(&result, device, p->host, b, points->n, err)
+                       : zk_cuda_masked_sum_g1(&result, device, p->bases.points, b, points->n, err));
         zk_g1_from_affine(&sum->g1, &result);
     } else {
         zk_g2_affine result;
-        ZK_TRY(zk_cuda_masked_sum_g2(&result, device, bases, memory_of(bits), points->n, err));
+        ZK_TRY(p->host ? zk_cuda_masked_sum_g2_streamed(&result, device, p->host, b, points->n, err)
+                       : zk_cuda_masked_sum_g2(&result, device, p->bases.points, b, points->n, err));
         zk_g2_from_affine(&sum->g2, &result);
     }
     return CUZK_OK;

@@ -185,6 +185,8 @@ static cuzk_status stage_h(zk_prover *p, zk_trace *trace, cuzk_err *err) {
     ZK_TRY(wait(p, err));
     zk_span_count(span, "rows", (uint64_t)1 << p->key->program->log2_n);
     zk_span_close(trace, span);
+    zk_buffer_discard(p->b);
+    zk_buffer_discard(p->c);
     return CUZK_OK;
 }
 
@@ -238,6 +240,7 @@ static cuzk_status stage_msm(zk_prover *p, zk_trace *trace, cuzk_err *err) {
     ZK_TRY(zk_stage_msm(p->stream, key->h, p->a, 0, &sum[0], err));
     ZK_TRY(wait(p, err));
     p->h = sum[0].g1;
+    zk_buffer_discard(p->a);
     zk_span_count(span, "points", key->h->n);
     zk_span_close(trace, span);
 
