@@ -24,7 +24,7 @@ if(CMAKE_CXX_COMPILER)
   cuzk_cuda_host_test(test_cuda_field_chains ${field_test} DEFINE ZK_PTX_ON_HOST LINK zk_field zk_base LISTS check full unit)
 
   # Everything else of cuda/ as C++ with kernels run by emulate.cpp.
-  set(emulated device msm_common msm_g1 msm_g2 ntt sort)
+  set(emulated device msm_common msm_g1 msm_g2 ntt points points_g1 points_g2 sort)
   list(TRANSFORM emulated REPLACE "(.+)" "${cuda_dir}/\\1.cu")
   set_source_files_properties(${emulated} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++")
   add_library(zk_cuda_emulated STATIC EXCLUDE_FROM_ALL ${emulated} ${cuda_dir}/emulate.cpp)
@@ -36,4 +36,6 @@ if(CMAKE_CXX_COMPILER)
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_curve zk_field zk_base LISTS full)
   cuzk_cuda_host_test(test_cuda_ntt ${CMAKE_CURRENT_LIST_DIR}/cuda_ntt_test.cpp
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_ntt zk_field zk_base LISTS full)
+  cuzk_cuda_host_test(test_cuda_points ${CMAKE_CURRENT_LIST_DIR}/cuda_points_test.cpp
+                       DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_curve zk_field zk_base LISTS full)
 endif()
