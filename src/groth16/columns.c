@@ -3,9 +3,9 @@
  * L_j(tau) = (tau^n - 1)/n * w^j/(tau - w^j) are the Lagrange polynomials of the domain. A column is the sum over its
  * rows of coefficient times L_row. An instance owns its rows and the variables it adds, so instances run in parallel:
  * what they add to their own variables goes straight into the columns, what they add to earlier variables goes through
- * an array of one element a port, and is added up afterwards.
+ * an array of one element a port and is added up afterwards, by threads that own the variables.
  */
-#include "groth16/setup.h"
+#include "groth16/columns.h"
 
 #include <stdatomic.h>
 
@@ -25,38 +25,46 @@ void zk_columns_clear(zk_columns *columns) {
 
 typedef struct lagrange_job {
     zk_fr *out;
-    zk_fr tau, w, scale; /* scale = (tau^n - 1)/n */
-    zk_fr *scratch;      /* [n_threads][2 LAGRANGE_CHUNK] */
+    zk_fr tau, w_inv, scale; /* scale = (tau^n - 1)/n */
+    zk_fr *scratch;          /* [n_threads][LAGRANGE_CHUNK] */
 } lagrange_job;
 
+/* scale/(tau w^-j - 1), all of a chunk by one inversion: out_j holds the product of the denominators before j, and the
+ * inverse of the product of those up to j goes down from the last. */
 static void lagrange_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     lagrange_job *job = ctx;
-    zk_fr *denominator = job->scratch + (size_t)thread * 2 * LAGRANGE_CHUNK;
-    zk_fr power, t;
-    zk_fr_pow_u64(&power, &job->w, begin);
-    zk_fr_mul(&t, &power, &job->scale);
-    for (size_t j = begin; j < end; j++) {
-        zk_fr_sub(&denominator[j - begin], &job->tau, &power);
-        job->out[j] = t;
-        zk_fr_mul(&power, &power, &job->w);
-        zk_fr_mul(&t, &t, &job->w);
+    zk_fr *denominator = job->scratch + (size_t)thread * LAGRANGE_CHUNK, *out = job->out + begin;
+    zk_fr x, product = zk_fr_one;
+    size_t n = end - begin;
+    zk_fr_pow_u64(&x, &job->w_inv, begin);
+    zk_fr_mul(&x, &x, &job->tau);
+    for (size_t j = 0; j < n; j++) {
+        out[j] = product;
+        zk_fr_sub(&denominator[j], &x, &zk_fr_one); /* not zero: tau is not in the domain */
+        zk_fr_mul(&product, &product, &denominator[j]);
+        zk_fr_mul(&x, &x, &job->w_inv);
     }
-    zk_fr_batch_inv_var(denominator, end - begin, denominator + LAGRANGE_CHUNK);
-    for (size_t j = begin; j < end; j++) zk_fr_mul(&job->out[j], &job->out[j], &denominator[j - begin]);
+    zk_fr_inv_var(&product, &product);
+    zk_fr_mul(&product, &product, &job->scale);
+    for (size_t j = n; j-- > 0;) {
+        zk_fr_mul(&out[j], &out[j], &product);
+        zk_fr_mul(&product, &product, &denominator[j]);
+    }
 }
 
 static cuzk_status lagrange(zk_fr **out, const zk_columns *columns, const zk_fr *tau, zk_pool *pool, cuzk_err *err) {
     size_t n = (size_t)1 << columns->log2_n;
     lagrange_job job = {.tau = *tau};
     zk_fr n_fr;
-    job.scratch = zk_calloc(zk_pool_n_threads(pool), 2 * LAGRANGE_CHUNK * sizeof *job.scratch);
+    job.scratch = zk_calloc(zk_pool_n_threads(pool), LAGRANGE_CHUNK * sizeof *job.scratch);
     if (!job.scratch) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "setup: Lagrange values: out of memory");
     cuzk_status status = zk_mem_alloc((void **)&job.out, "setup lagrange", n * sizeof *job.out, err);
     if (status != CUZK_OK) {
         free(job.scratch);
         return status;
     }
-    zk_fr_root_of_unity(&job.w, columns->log2_n);
+    zk_fr_root_of_unity(&job.w_inv, columns->log2_n);
+    zk_fr_inv_var(&job.w_inv, &job.w_inv);
     zk_fr_from_u64(&n_fr, n);
     zk_fr_inv_var(&n_fr, &n_fr);
     zk_fr_mul(&job.scale, &columns->t, &n_fr);
@@ -68,13 +76,20 @@ static cuzk_status lagrange(zk_fr **out, const zk_columns *columns, const zk_fr 
 
 /* ---- one matrix ---- */
 
+/* What a thread has added up of variable 0, apart from the next thread's. */
+typedef struct walk_constant {
+    zk_fr sum;
+    uint8_t apart[64];
+} walk_constant;
+
 typedef struct walk_job {
     const zk_program *program;
     const zk_fr *lagrange;
     unsigned matrix;
-    zk_fr *column;   /* [n_inputs + n_aux] */
-    zk_fr *port;     /* [n_ports] */
-    zk_fr *constant; /* [n_threads] */
+    zk_fr *column;           /* [n_inputs + n_aux] */
+    zk_fr *port;             /* [n_ports] */
+    walk_constant *constant; /* [n_threads] */
+    size_t n_parts;          /* of the variables, when ports are added up */
 } walk_job;
 
 static void walk_instance(const walk_job *job, const zk_instance *instance, zk_fr *constant) {
@@ -107,17 +122,25 @@ static void walk_instance(const walk_job *job, const zk_instance *instance, zk_f
 
 static void walk_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     const walk_job *job = ctx;
-    for (size_t i = begin; i < end; i++) walk_instance(job, &job->program->instances[i], &job->constant[thread]);
+    for (size_t i = begin; i < end; i++) walk_instance(job, &job->program->instances[i], &job->constant[thread].sum);
 }
 
-static void add_ports(const walk_job *job) {
+/* Who adds to the variable of a port. Neighbours belong together, so that threads seldom write to the same line. */
+static size_t part_of(uint32_t port, size_t n_parts) {
+    return (size_t)(((port >> 6) * UINT64_C(0x9e3779b97f4a7c15)) >> 40) % n_parts;
+}
+
+static void add_ports_range(void *ctx, size_t begin, size_t end, unsigned thread) {
+    const walk_job *job = ctx;
     const zk_program *program = job->program;
-    for (uint32_t p = 0; p < program->n_ports; p++) {
-        if (zk_fr_is_zero(&job->port[p])) continue;
-        zk_var var = zk_program_port_var(program, program->ports[p]);
-        zk_fr *to = &job->column[var & ZK_VAR_INPUT ? var & ~ZK_VAR_INPUT : program->n_inputs + var];
-        zk_fr_add(to, to, &job->port[p]);
-    }
+    (void)thread;
+    for (size_t part = begin; part < end; part++)
+        for (uint32_t p = 0; p < program->n_ports; p++) {
+            if (part_of(program->ports[p], job->n_parts) != part || zk_fr_is_zero(&job->port[p])) continue;
+            zk_var var = zk_program_port_var(program, program->ports[p]);
+            zk_fr *to = &job->column[var & ZK_VAR_INPUT ? var & ~ZK_VAR_INPUT : program->n_inputs + var];
+            zk_fr_add(to, to, &job->port[p]);
+        }
 }
 
 /* A variable without any term would have an l point at infinity. Named by the instance that adds it. */
@@ -165,7 +188,7 @@ cuzk_status zk_columns_compute(zk_columns *columns, const zk_program *program, c
     size_t n_vars = (size_t)program->n_inputs + program->n_aux;
     unsigned n_threads = zk_pool_n_threads(pool);
     zk_fr *lagrange_values = NULL;
-    walk_job job = {.program = program};
+    walk_job job = {.program = program, .n_parts = n_threads};
 
     *columns = (zk_columns){.n_inputs = program->n_inputs, .n_aux = program->n_aux};
     ZK_TRY(zk_program_log2_domain(&columns->log2_n, program, err));
@@ -187,11 +210,11 @@ cuzk_status zk_columns_compute(zk_columns *columns, const zk_program *program, c
     for (unsigned m = 0; m < 3; m++) {
         job.matrix = m;
         job.column = columns->value[m];
-        memset(job.port, 0, program->n_ports * sizeof *job.port);
+        if (m) memset(job.port, 0, program->n_ports * sizeof *job.port);
         memset(job.constant, 0, n_threads * sizeof *job.constant);
         zk_pool_for(pool, program->n_instances, 1, walk_range, &job);
-        for (unsigned t = 0; t < n_threads; t++) zk_fr_add(&job.column[0], &job.column[0], &job.constant[t]);
-        add_ports(&job);
+        for (unsigned t = 0; t < n_threads; t++) zk_fr_add(&job.column[0], &job.column[0], &job.constant[t].sum);
+        zk_pool_for(pool, job.n_parts, 1, add_ports_range, &job);
     }
     for (uint32_t i = 0; i < program->n_inputs; i++)
         zk_fr_add(&columns->value[0][i], &columns->value[0][i], &lagrange_values[program->n_rows + i]);

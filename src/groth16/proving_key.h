@@ -8,7 +8,7 @@
 
 #include "backend/backend.h"
 #include "base/span.h"
-#include "groth16/params.h"
+#include "groth16/key_scalars.h"
 #include "groth16/verify.h"
 
 typedef enum zk_query_id { ZK_QUERY_L, ZK_QUERY_A, ZK_QUERY_B, ZK_N_QUERIES } zk_query_id;
@@ -49,6 +49,13 @@ cuzk_status zk_proving_key_load(zk_proving_key **key, const zk_resident_program 
 cuzk_status zk_proving_key_load_params(zk_proving_key **key, const zk_resident_program *program,
                                        const zk_params *params, const zk_query_masks *masks, zk_trace *trace,
                                        cuzk_err *err) ZK_MUST_USE;
+/* The key that zk_setup writes for this toxic waste, made on the device without a file. For tests. `pool` is for the
+ * columns, on the host; memory: that of zk_key_scalars_create, less with each section that is done. BAD_INPUT as
+ * zk_setup.
+ */
+cuzk_status zk_proving_key_generate(zk_proving_key **key, const zk_resident_program *program,
+                                    const zk_toxic_waste *toxic, struct zk_pool *pool, zk_trace *trace,
+                                    cuzk_err *err) ZK_MUST_USE;
 void zk_proving_key_destroy(zk_proving_key *key); /* NULL is fine */
 
 #endif
