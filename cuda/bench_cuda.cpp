@@ -1,12 +1,14 @@
 /* Benchmarks of the CUDA kernels, each result checked.
  *
  *   bench_cuda [rate] [g1 LOG2_N]... [g2 LOG2_N]... [mask1 LOG2_N]... [mask2 LOG2_N]... [ntt LOG2_N]... [quotient
- * LOG2_N]... [repeat N] [lanes N] [windows N] [batch N] [pool GIB]
+ * LOG2_N]... [decode1 LOG2_N]... [decode2 LOG2_N]... [multiples1 LOG2_N]... [multiples2 LOG2_N]... [subgroup1
+ * LOG2_N]... [subgroup2 LOG2_N]... [repeat N] [lanes N] [windows N] [batch N] [pool GIB]
  *
  * Bases are distinct sums of two table entries, multiples of the generator with known random logarithms; scalars are
  * uniform. MSMs are timed by the host's clock from call to answer, transforms by events. One table at the end.
  */
 extern "C" {
+#include "base/pool.h"
 #include "curve/curve.h"
 }
 #include "cuda_kernels.h"
@@ -19,6 +21,9 @@ extern "C" {
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace {
 
@@ -75,6 +80,13 @@ struct g1 {
     typedef zk_g1_affine affine;
     typedef zk_g1 jacobian;
     static constexpr const char *msm_name = "msm g1", *mask_name = "masked sum g1";
+    static constexpr const char *mapped_name = "decode g1, file", *memory_name = "decode g1, mem",
+                                *multiples_name = "multiples g1", *subgroup_name = "subgroup g1";
+    static constexpr int group = 0;
+    static constexpr size_t bytes = ZK_G1_UNCOMPRESSED_BYTES;
+    static void serialize(uint8_t *out, const affine *a) { zk_g1_serialize(out, a); }
+    static zk_point_verdict decompress(affine *r, const uint8_t *in) { return zk_g1_decompress(r, in, false); }
+    static bool in_subgroup(const affine *a) { return zk_g1_affine_is_in_subgroup(a); }
     static void mul_generator(jacobian *r, const zk_fr *k) {
         zk_g1 g;
         zk_g1_from_affine(&g, &zk_g1_generator);
@@ -95,6 +107,13 @@ struct g2 {
     typedef zk_g2_affine affine;
     typedef zk_g2 jacobian;
     static constexpr const char *msm_name = "msm g2", *mask_name = "masked sum g2";
+    static constexpr const char *mapped_name = "decode g2, file", *memory_name = "decode g2, mem",
+                                *multiples_name = "multiples g2", *subgroup_name = "subgroup g2";
+    static constexpr int group = 1;
+    static constexpr size_t bytes = ZK_G2_UNCOMPRESSED_BYTES;
+    static void serialize(uint8_t *out, const affine *a) { zk_g2_serialize(out, a); }
+    static zk_point_verdict decompress(affine *r, const uint8_t *in) { return zk_g2_decompress(r, in, false); }
+    static bool in_subgroup(const affine *a) { return zk_g2_affine_is_in_subgroup(a); }
     static void mul_generator(jacobian *r, const zk_fr *k) {
         zk_g2 g;
         zk_g2_from_affine(&g, &zk_g2_generator);
@@ -285,6 +304,160 @@ void bench_quotient(unsigned log2_n, bool full) {
     for (zk_dptr x : v) zk_cuda_free(device, x);
 }
 
+/* Whether two ranges of device memory are equal. */
+bool same(zk_dptr a, zk_dptr b, size_t bytes) {
+    cuzk_err err = {};
+    const size_t piece = (size_t)64 << 20;
+    std::vector<uint8_t> x(piece), y(piece);
+    for (size_t at = 0; at < bytes; at += piece) {
+        const size_t here = std::min(piece, bytes - at);
+        CHECK(zk_cuda_download(device, x.data(), a + at, here, &err));
+        CHECK(zk_cuda_download(device, y.data(), b + at, here, &err));
+        if (memcmp(x.data(), y.data(), here)) return false;
+    }
+    return true;
+}
+
+/* A section of a key as a file in the page cache, mapped anew each time (its pages are then touched first by the
+ * decoder), and as memory that is mapped already. Half of the points are those of bits. */
+template <class G> void bench_decode(unsigned log2_n) {
+    cuzk_err err = {};
+    const size_t n = (size_t)1 << log2_n, bytes = n * G::bytes;
+    zk_pool *threads = nullptr;
+    bases<G> b;
+    make_bases(&b, log2_n);
+    CHECK(zk_pool_create(&threads, 0, &err));
+    const int file = memfd_create("points", 0);
+    if (file < 0 || ftruncate(file, (off_t)bytes) != 0) exit(1);
+    void *map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (map == MAP_FAILED) exit(1);
+    zk_dptr encoded = take(bytes, "encoded points"), full = take(bytes / 2, "full"), bits = take(bytes / 2, "bits");
+    CHECK(zk_cuda_points_encode(device, G::group, encoded, b.points, n, &err));
+    CHECK(zk_cuda_download(device, map, encoded, bytes, &err));
+    zk_cuda_free(device, encoded);
+    bool ok = true;
+    for (size_t i = 0; i < n; i += n / 128 + 1) { /* the encoding itself */
+        typename G::affine point;
+        uint8_t want[G::bytes];
+        CHECK(zk_cuda_download(device, &point, b.points + i * sizeof point, sizeof point, &err));
+        G::serialize(want, &point);
+        ok = ok && memcmp(want, (uint8_t *)map + i * G::bytes, G::bytes) == 0;
+    }
+    const std::vector<uint64_t> words(n / 64, (uint64_t)0x00000000ffffffff);
+    std::vector<double> mapped, memory;
+    for (int r = 0; r <= repeats; r++) {
+        for (int kind = 0; kind < 2; kind++) {
+            const void *from = map;
+            if (kind == 0) from = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, 0);
+            if (from == MAP_FAILED) exit(1);
+            size_t bad = 0;
+            CHECK(zk_cuda_fill(device, full, 0xff, bytes / 2, &err));
+            CHECK(zk_cuda_fill(device, bits, 0xff, bytes / 2, &err));
+            CHECK(zk_cuda_sync(device, &err));
+            const double start = now_ms();
+            CHECK(zk_cuda_points_decode(&bad, device, G::group, full, bits, (const uint8_t *)from, n, words.data(),
+                                        threads, &err));
+            if (r || repeats == 1) (kind ? memory : mapped).push_back(now_ms() - start);
+            ok = ok && bad == n;
+            if (kind == 0) munmap((void *)from, bytes);
+        }
+        if (repeats == 1) break;
+    }
+    const size_t run = 32 * G::bytes; /* the mask takes runs of 32 points */
+    zk_dptr together = take(bytes, "points in order");
+    for (size_t k = 0; k < 2 * (n / 64) && k < 4096; k++) {
+        const size_t at = k % 2 ? n / 64 - 1 - k / 2 : k / 2;
+        ok = ok && same(bits + at * run, b.points + 2 * at * run, run);
+        ok = ok && same(full + at * run, b.points + (2 * at + 1) * run, run);
+    }
+    /* without a mask everything is in place */
+    size_t bad = 0;
+    CHECK(zk_cuda_points_decode(&bad, device, G::group, together, 0, (const uint8_t *)map, n, nullptr, threads, &err));
+    ok = ok && bad == n && same(together, b.points, bytes);
+    row(G::mapped_name, log2_n, mapped, ok);
+    row(G::memory_name, log2_n, memory, ok);
+    for (zk_dptr d : {full, bits, together, b.points}) zk_cuda_free(device, d);
+    munmap(map, bytes);
+    close(file);
+    zk_pool_destroy(threads);
+}
+
+/* Checked by a sum with random weights t_i, which is [sum s_i t_i] G, and one by one at places. */
+template <class G> void bench_multiples(unsigned log2_n) {
+    cuzk_err err = {};
+    const size_t n = (size_t)1 << log2_n;
+    zk_cuda_multiples *m = nullptr;
+    const double begin = now_ms();
+    CHECK(zk_cuda_multiples_create(&m, device, G::group, (uint64_t)1 << 27, &err));
+    fprintf(stderr, "table of multiples: %.1f ms\n", now_ms() - begin);
+    zk_dptr points = take(n * sizeof(typename G::affine), "points"), scalars = take(n * sizeof(zk_fr), "scalars"),
+            weights = take(n * sizeof(zk_fr), "weights");
+    std::vector<double> ms;
+    for (int r = 0; r <= repeats; r++) {
+        CHECK(zk_cuda_test_scalars(device, scalars, n, 500 + (uint64_t)r, &err));
+        CHECK(zk_cuda_fill(device, points, 0xff, n * sizeof(typename G::affine), &err));
+        CHECK(zk_cuda_sync(device, &err));
+        const double start = now_ms();
+        CHECK(zk_cuda_multiples_points(m, points, scalars, n, &err));
+        CHECK(zk_cuda_sync(device, &err));
+        if (r || repeats == 1) ms.push_back(now_ms() - start);
+        if (repeats == 1) break;
+    }
+    const uint32_t low = 1u << (log2_n / 2);
+    std::vector<zk_fr> sums(low);
+    zk_dptr marginals = take((low + n / low) * sizeof(zk_fr), "marginals");
+    typename G::jacobian want;
+    typename G::affine got, want_affine;
+    CHECK(zk_cuda_test_scalars(device, weights, n, 4711, &err));
+    CHECK(G::msm(&got, points, weights, n, &err));
+    CHECK(zk_cuda_test_product(device, weights, weights, scalars, n, &err));
+    CHECK(zk_cuda_test_marginals(device, marginals, weights, low, n, &err));
+    CHECK(zk_cuda_download(device, sums.data(), marginals, low * sizeof(zk_fr), &err));
+    zk_fr sum = zk_fr_zero;
+    for (const zk_fr &s : sums) zk_fr_add(&sum, &sum, &s);
+    G::mul_generator(&want, &sum);
+    bool ok = G::batch(&want_affine, &want, 1) == CUZK_OK && memcmp(&got, &want_affine, sizeof got) == 0;
+    for (size_t i = 0; i < n; i += n / 64 + 1) {
+        zk_fr s;
+        CHECK(zk_cuda_download(device, &s, scalars + i * sizeof s, sizeof s, &err));
+        CHECK(zk_cuda_download(device, &got, points + i * sizeof got, sizeof got, &err));
+        G::mul_generator(&want, &s);
+        ok = ok && G::batch(&want_affine, &want, 1) == CUZK_OK && memcmp(&got, &want_affine, sizeof got) == 0;
+    }
+    row(G::multiples_name, log2_n, ms, ok);
+    for (zk_dptr d : {points, scalars, weights, marginals}) zk_cuda_free(device, d);
+    zk_cuda_multiples_destroy(m);
+}
+
+/* Timed where all points are good; one that is not must then be found. */
+template <class G> void bench_subgroup(unsigned log2_n) {
+    cuzk_err err = {};
+    const size_t n = (size_t)1 << log2_n;
+    bases<G> b;
+    make_bases(&b, log2_n);
+    std::vector<double> ms;
+    bool ok = true, good;
+    uint8_t seed[32];
+    for (int r = 0; r <= repeats; r++) {
+        memset(seed, r + 1, sizeof seed);
+        const double start = now_ms();
+        CHECK(zk_cuda_points_subgroup(&good, device, G::group, b.points, n, seed, &err));
+        if (r || repeats == 1) ms.push_back(now_ms() - start);
+        ok = ok && good;
+        if (repeats == 1) break;
+    }
+    typename G::affine bad;
+    uint8_t bytes[G::bytes / 2] = {0x80};
+    for (uint8_t k = 1;; k++) {
+        bytes[sizeof bytes - 1] = k;
+        if (G::decompress(&bad, bytes) == ZK_POINT_OK && !G::in_subgroup(&bad)) break;
+    }
+    CHECK(zk_cuda_upload(device, b.points + n / 3 * sizeof bad, &bad, sizeof bad, &err));
+    CHECK(zk_cuda_points_subgroup(&good, device, G::group, b.points, n, seed, &err));
+    row(G::subgroup_name, log2_n, ms, ok && !good);
+    zk_cuda_free(device, b.points);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -317,6 +490,12 @@ int main(int argc, char **argv) {
         if (what == "nttfull") bench_ntt(v, true);
         if (what == "quotient") bench_quotient(v, false);
         if (what == "quotientfull") bench_quotient(v, true);
+        if (what == "decode1") bench_decode<g1>(v);
+        if (what == "decode2") bench_decode<g2>(v);
+        if (what == "multiples1") bench_multiples<g1>(v);
+        if (what == "multiples2") bench_multiples<g2>(v);
+        if (what == "subgroup1") bench_subgroup<g1>(v);
+        if (what == "subgroup2") bench_subgroup<g2>(v);
         if (what == "repeat") repeats = (int)v;
         if (what == "lanes") lanes = v;
         if (what == "windows") windows = v;

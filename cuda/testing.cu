@@ -31,7 +31,7 @@ template <class F> cuzk_status test_bases(zk_cuda *d, zk_dptr out, zk_dptr table
     c.device = d;
     c.stream = d->main;
     c.bases = (const affine<F> *)tables;
-    c.pool_size = chunk;
+    c.pool_size = most;
     ZK_TRY(memory.take(&pairs, most, "test pairs", err));
     ZK_TRY(chain_allocate(c, memory, most, err));
     for (size_t at = 0; at < n; at += chunk) {
