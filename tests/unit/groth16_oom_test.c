@@ -43,6 +43,13 @@ out:
     return status;
 }
 
+static cuzk_status generate_all(toy *t, cuzk_err *err) {
+    zk_proving_key *key;
+    cuzk_status status = zk_proving_key_generate(&key, t->program, &toxic, test_pool, NULL, err);
+    zk_proving_key_destroy(key);
+    return status;
+}
+
 static cuzk_status check_all(toy *t, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     zk_params *p = NULL;
@@ -102,8 +109,9 @@ static void fail_each(cuzk_status (*run)(toy *, cuzk_err *), bool writes) {
 }
 
 static void test_setup(void) { fail_each(setup_all, true); }
+static void test_generate(void) { fail_each(generate_all, false); }
 static void test_read(void) { fail_each(read_all, false); }
 static void test_prove(void) { fail_each(prove_all, false); }
 static void test_check(void) { fail_each(check_all, false); }
 
-ZK_TEST_MAIN(ZK_CASE(test_setup), ZK_CASE(test_read), ZK_CASE(test_prove), ZK_CASE(test_check))
+ZK_TEST_MAIN(ZK_CASE(test_setup), ZK_CASE(test_generate), ZK_CASE(test_read), ZK_CASE(test_prove), ZK_CASE(test_check))

@@ -309,6 +309,12 @@ static void test_proofs_by_trapdoor(void) {
         slow s = slow_columns(program, &toxic.tau);
         uint8_t(*hints)[32] = calloc(program->n_hints + 1, 32);
         for (unsigned k = 0; k < 2; k++) {
+            if (k == 1) { /* a key without a file */
+                zk_prover_destroy(prover);
+                zk_proving_key_destroy(key);
+                ZK_CHECK_OK(zk_proving_key_generate(&key, resident, &toxic, test_pool, NULL, &err), err);
+                ZK_CHECK_OK(zk_prover_create(&prover, key, test_pool, &err), err);
+            }
             zk_blinding blinding;
             uint8_t proof[ZK_PROOF_BYTES], expected[ZK_PROOF_BYTES];
             for (size_t i = 0; i < program->n_hints; i++)
@@ -365,13 +371,21 @@ static void test_refusals(void) {
     test_open();
     const char *path = temp_path("refused", ".params");
     zk_setup_options options = {.toxic = &toxic, .params_path = path, .pool = test_pool};
+    zk_resident_program *resident;
+    zk_proving_key *key;
     zk_program *program = rows_program(9, false);
+    ZK_CHECK_OK(zk_resident_program_load(&resident, test_backend, program, &err), err);
     ZK_CHECK(zk_setup(&result, program, &options, &err) == CUZK_BAD_INPUT);
     ZK_CHECKF(strstr(err.message, "unconstrained variable: aux 8 "), "%s", err.message);
     zk_err_reset(&err);
+    ZK_CHECK(zk_proving_key_generate(&key, resident, &toxic, test_pool, NULL, &err) == CUZK_BAD_INPUT);
+    ZK_CHECKF(!key && strstr(err.message, "unconstrained variable: aux 8 "), "%s", err.message);
+    zk_err_reset(&err);
+    zk_resident_program_unload(resident);
     zk_program_destroy(program);
 
     program = rows_program(9, true);
+    ZK_CHECK_OK(zk_resident_program_load(&resident, test_backend, program, &err), err);
     zk_fr *value[5] = {&bad.alpha, &bad.beta, &bad.gamma, &bad.delta, &bad.tau};
     for (unsigned i = 0; i < 6; i++) {
         bad = toxic;
@@ -383,7 +397,11 @@ static void test_refusals(void) {
         ZK_CHECKF(zk_setup(&result, program, &options, &err) == CUZK_BAD_INPUT, "case %u", i);
         ZK_CHECKF(strstr(err.message, "toxic waste: "), "%s", err.message);
         zk_err_reset(&err);
+        ZK_CHECKF(zk_proving_key_generate(&key, resident, &bad, test_pool, NULL, &err) == CUZK_BAD_INPUT, "case %u", i);
+        ZK_CHECKF(!key && strstr(err.message, "toxic waste: "), "%s", err.message);
+        zk_err_reset(&err);
     }
+    zk_resident_program_unload(resident);
     options.toxic = &toxic;
     options.params_path = temp_path("no-such-folder/refused", ".params");
     cuzk_status status = zk_setup(&result, program, &options, &err);

@@ -29,7 +29,11 @@ static void test_setup(void) {
         char params[512], vk[512];
         strcpy(params, temp_path(toys[i], ".params"));
         strcpy(vk, temp_path(toys[i], ".vk"));
-        zk_setup_options options = {.toxic = &toxic, .params_path = params, .vk_path = vk, .pool = test_pool};
+        zk_setup_options options = {.toxic = &toxic,
+                                    .params_path = params,
+                                    .vk_path = vk,
+                                    .backend = i % 2 ? test_backend : NULL,
+                                    .pool = test_pool};
         ZK_CHECK_OK(zk_setup(&result, t.circuit.program, &options, &err), err);
         bytes made = read_bytes(params), expected = read_bytes(toy_path(toys[i], ".params"));
         ZK_CHECKF(made.n == expected.n, "%s: %zu bytes, expected %zu", toys[i], made.n, expected.n);
@@ -52,6 +56,43 @@ static void test_setup(void) {
         free(expected_vk.data);
         unlink(params);
         unlink(vk);
+        toy_close(&t);
+    }
+}
+
+/* Keys made from toxic waste on the device: the verifying key and the proofs are those of the files. */
+static void test_generated_keys(void) {
+    zk_toxic_waste toxic = fixed_toxic();
+    for (size_t i = 0; i < N_TOYS; i++) {
+        toy t = toy_open(toys[i]);
+        const zk_json_value *list = zk_json_member_of(zk_json_root(t.json), "proofs");
+        zk_proving_key *key;
+        zk_prover *prover;
+        cuzk_err err = {0};
+        bytes vk = read_bytes(toy_path(toys[i], ".vk"));
+        uint8_t proof[ZK_PROOF_BYTES], expected[ZK_PROOF_BYTES], scalar[32], *made_vk = malloc(vk.n);
+        ZK_CHECK_OK(zk_proving_key_generate(&key, t.program, &toxic, test_pool, NULL, &err), err);
+        ZK_CHECK(zk_vk_bytes(key->vk.n_ic) == vk.n);
+        zk_vk_encode(made_vk, &key->vk);
+        ZK_CHECK_MEM(made_vk, vk.data, vk.n);
+        ZK_CHECK_OK(zk_prover_create(&prover, key, test_pool, &err), err);
+        ZK_CHECK(zk_json_count(list) == 4);
+        for (size_t k = 0; k < 4; k++) {
+            const zk_json_value *entry = zk_json_element_of(list, k);
+            zk_blinding blinding;
+            json_hex(scalar, 32, entry, "r");
+            ZK_CHECK(zk_fr_from_bytes_le(&blinding.r, scalar));
+            json_hex(scalar, 32, entry, "s");
+            ZK_CHECK(zk_fr_from_bytes_le(&blinding.s, scalar));
+            json_hex(expected, sizeof expected, entry, "proof");
+            zk_prove_request request = toy_request(&t, &blinding);
+            ZK_CHECK_OK(zk_prove(proof, prover, &request, NULL, &err), err);
+            ZK_CHECKF(memcmp(proof, expected, sizeof expected) == 0, "%s proof %zu", toys[i], k);
+        }
+        zk_prover_destroy(prover);
+        zk_proving_key_destroy(key);
+        free(vk.data);
+        free(made_vk);
         toy_close(&t);
     }
 }
@@ -224,5 +265,5 @@ static void test_wrong_key_gives_no_proof(void) {
     toy_close(&t);
 }
 
-ZK_TEST_MAIN(ZK_CASE(test_structure), ZK_CASE(test_setup), ZK_CASE(test_proofs), ZK_CASE(test_bad_witness),
-             ZK_CASE(test_wrong_key_gives_no_proof))
+ZK_TEST_MAIN(ZK_CASE(test_structure), ZK_CASE(test_setup), ZK_CASE(test_generated_keys), ZK_CASE(test_proofs),
+             ZK_CASE(test_bad_witness), ZK_CASE(test_wrong_key_gives_no_proof))
