@@ -1,5 +1,6 @@
 /* Points: staging, what does not depend on the group, and the choice of it. */
 #include "points_multiples.cuh"
+#include "points_subgroup.cuh"
 
 #include <new>
 
@@ -83,9 +84,6 @@ __global__ void __launch_bounds__(256) table_round(uint2 *pairs, u32 n_windows, 
 
 /* ---- subgroup ---- */
 
-struct chacha_key {
-    u32 word[8];
-};
 ZK_HD void chacha_quarter(u32 *x, int a, int b, int c, int d) {
     const auto turn = [](u32 v, int k) { return v << k | v >> (32 - k); };
     x[a] += x[b];
@@ -98,17 +96,12 @@ ZK_HD void chacha_quarter(u32 *x, int a, int b, int c, int d) {
     x[b] = turn(x[b] ^ x[c], 7);
 }
 
-/* bits: [8 n_blocks] words, the ChaCha12 blocks 0 .. n_blocks - 1 of a stream. */
-__global__ void __launch_bounds__(256) random_bits(uint4 *bits, u32 n_blocks, chacha_key key, u32 stream) {
-    const u32 t = blockIdx.x * blockDim.x + threadIdx.x;
-    if (t >= n_blocks) return;
-    u32 input[16] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574}, x[16];
-#pragma unroll
-    for (int k = 0; k < 8; k++) input[4 + k] = key.word[k];
-    input[12] = t;
-    input[13] = 0;
-    input[14] = stream;
-    input[15] = 0;
+/* Block `counter` of ChaCha12. */
+__device__ inline void chacha_block(u32 *x, const chacha_key &key, u64 counter, u32 stream) {
+    const u32 input[16] = {0x61707865,   0x3320646e,           0x79622d32,  0x6b206574,
+                           key.word[0],  key.word[1],          key.word[2], key.word[3],
+                           key.word[4],  key.word[5],          key.word[6], key.word[7],
+                           (u32)counter, (u32)(counter >> 32), stream,      0};
 #pragma unroll
     for (int k = 0; k < 16; k++) x[k] = input[k];
     for (int round = 0; round < 12; round += 2) {
@@ -122,12 +115,52 @@ __global__ void __launch_bounds__(256) random_bits(uint4 *bits, u32 n_blocks, ch
         chacha_quarter(x, 3, 4, 9, 14);
     }
 #pragma unroll
-    for (int k = 0; k < 4; k++)
-        bits[(size_t)4 * t + k] = make_uint4(x[4 * k] + input[4 * k], x[4 * k + 1] + input[4 * k + 1],
-                                             x[4 * k + 2] + input[4 * k + 2], x[4 * k + 3] + input[4 * k + 3]);
+    for (int k = 0; k < 16; k++) x[k] += input[k];
 }
 
-constexpr u32 SUBSET_SUMS = 40;
+__global__ void __launch_bounds__(256) random_bits(uint4 *bits, u32 n_blocks, chacha_key key, u32 stream) {
+    const u32 t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= n_blocks) return;
+    u32 x[16];
+    chacha_block(x, key, t, stream);
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        bits[(size_t)4 * t + k] = make_uint4(x[4 * k], x[4 * k + 1], x[4 * k + 2], x[4 * k + 3]);
+}
+
+__global__ void __launch_bounds__(256) deal_points(u32 *slots, u32 *counts, u32 *overflow, size_t first, u32 n,
+                                                   u32 n_buckets, u32 capacity, chacha_key key, u32 stream) {
+    const u32 t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= ceil_div(n, 16)) return;
+    u32 x[16];
+    chacha_block(x, key, first / 16 + t, stream);
+#pragma unroll
+    for (u32 k = 0; k < 16; k++) {
+        const u32 i = 16 * t + k;
+        if (i >= n) break;
+        const u32 bucket = x[k] & (n_buckets - 1), place = atomicAdd(&counts[bucket], 1u);
+        if (place < capacity)
+            slots[bucket * capacity + place] = i;
+        else
+            *overflow = 1;
+    }
+}
+
+__global__ void __launch_bounds__(256) bucket_pairs(uint2 *pairs, u32 n_buckets, u32 entries, u32 first, u32 other) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x, each = (entries + 1) / 2;
+    if (i >= n_buckets * each) return;
+    const u32 b = i / each, e = i % each * 2, at = first + b * entries + e;
+    const u32 left_over = other == NO_OTHER ? REF_NONE : REF_POOL | (other + b);
+    pairs[i] = make_uint2(REF_POOL | at, e + 1 < entries ? REF_POOL | (at + 1) : left_over);
+}
+
+__global__ void __launch_bounds__(256) numbers_with_bit(u64 *words, u32 n_words, u32 j) {
+    const u32 w = blockIdx.x * blockDim.x + threadIdx.x;
+    if (w >= n_words) return;
+    const u64 low[6] = {0xaaaaaaaaaaaaaaaau, 0xccccccccccccccccu, 0xf0f0f0f0f0f0f0f0u,
+                        0xff00ff00ff00ff00u, 0xffff0000ffff0000u, 0xffffffff00000000u};
+    words[w] = j < 6 ? low[j] : (w >> (j - 6)) & 1 ? ~(u64)0 : 0;
+}
 
 static cuzk_status choose(const point_ops **ops, zk_cuda *d, int group, size_t n, cuzk_err *err) {
     if (group != 0 && group != 1) return ZK_FAIL(err, CUZK_USAGE, "points: group %d, expected 0 or 1", group);
@@ -167,20 +200,10 @@ cuzk_status zk_cuda_points_subgroup(bool *good, zk_cuda *d, int group, zk_dptr p
                                     cuzk_err *err) {
     const zk::point_ops *ops = nullptr;
     zk::chacha_key key;
-    zk::scratch memory(d);
-    uint4 *bits = nullptr;
     *good = false;
     ZK_TRY(zk::choose(&ops, d, group, n, err));
     memcpy(key.word, seed, sizeof key.word);
-    const uint32_t n_blocks = zk::ceil_div(n, 512);
-    ZK_TRY(memory.take(&bits, (size_t)4 * n_blocks, "random subset", err));
-    for (uint32_t k = 0; k < zk::SUBSET_SUMS && n; k++) {
-        ZK_RUN(zk::random_bits, zk::ceil_div(n_blocks, 256), 256, 0, d->main, bits, n_blocks, key, k);
-        ZK_TRY(ops->sum_in_subgroup(good, d, points, (zk_dptr)bits, n, err));
-        if (!*good) return CUZK_OK;
-    }
-    *good = true;
-    return CUZK_OK;
+    return ops->subgroup(good, d, points, n, key, err);
 }
 
 cuzk_status zk_cuda_multiples_create(zk_cuda_multiples **multiples, zk_cuda *d, int group, uint64_t n_expected,

@@ -82,6 +82,10 @@ struct multiples_table {
 
 /* ---- the functions of cuda_kernels.h for one group ---- */
 
+struct chacha_key {
+    u32 word[8];
+};
+
 struct point_ops {
     size_t point_bytes; /* encoded, and affine */
     cuzk_status (*decode)(size_t *bad, zk_cuda *d, zk_dptr full, zk_dptr bits, const uint8_t *encoded, size_t n,
@@ -95,7 +99,7 @@ struct point_ops {
                          cuzk_err *err);
     cuzk_status (*multiples_encoded)(zk_cuda *d, const multiples_table &table, uint8_t *encoded, const zk_fr *scalars,
                                      size_t n, cuzk_err *err);
-    cuzk_status (*sum_in_subgroup)(bool *good, zk_cuda *d, zk_dptr points, zk_dptr bits, size_t n, cuzk_err *err);
+    cuzk_status (*subgroup)(bool *good, zk_cuda *d, zk_dptr points, size_t n, const chacha_key &key, cuzk_err *err);
 };
 extern const point_ops points_g1, points_g2;
 

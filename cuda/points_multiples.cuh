@@ -270,31 +270,5 @@ cuzk_status multiples_encode(zk_cuda *d, const multiples_table &table, uint8_t *
     return home.finish(1, err);
 }
 
-/* Whether the sum of the points whose bit is set is in the subgroup. */
-template <class F> struct curve_layer;
-template <> struct curve_layer<fp> {
-    typedef zk_g1_affine point;
-    static constexpr auto masked_sum = zk_cuda_masked_sum_g1;
-    static constexpr auto in_subgroup = zk_g1_affine_is_in_subgroup;
-};
-template <> struct curve_layer<fp2> {
-    typedef zk_g2_affine point;
-    static constexpr auto masked_sum = zk_cuda_masked_sum_g2;
-    static constexpr auto in_subgroup = zk_g2_affine_is_in_subgroup;
-};
-template <class F>
-cuzk_status sum_in_subgroup(bool *good, zk_cuda *d, zk_dptr points, zk_dptr bits, size_t n, cuzk_err *err) {
-    typename curve_layer<F>::point sum;
-    *good = false;
-    ZK_TRY(curve_layer<F>::masked_sum(&sum, d, points, bits, n, err));
-    *good = curve_layer<F>::in_subgroup(&sum);
-    return CUZK_OK;
-}
-
-template <class F> constexpr point_ops point_ops_of() {
-    return point_ops{sizeof(affine<F>),   points_decode<F>,   points_encode<F>,    multiples_build<F>,
-                     multiples_points<F>, multiples_split<F>, multiples_encode<F>, sum_in_subgroup<F>};
-}
-
 } // namespace zk
 #endif

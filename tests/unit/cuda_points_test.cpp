@@ -515,6 +515,17 @@ template <class G> void subgroup() {
             ZK_CHECKF(!in_subgroup<G>(bad, i + 3), "cancelling parts, point %zu of %zu", i, n);
         }
     }
+    /* special positions: one point everywhere, with its negative, with infinity */
+    for (size_t n : {(size_t)90, (size_t)600}) {
+        for (const affine &p : {points_of<G>(1)[0], small}) {
+            std::vector<affine> points(n, p);
+            const bool good = G::in_subgroup(&p);
+            ZK_CHECKF(in_subgroup<G>(points, n) == good, "%zu equal points", n);
+            for (size_t i = 0; i < n; i += 2) G::neg(&points[i], &p);
+            for (size_t i = 0; i < n; i += 5) points[i] = affine{};
+            ZK_CHECKF(in_subgroup<G>(points, n) == good, "%zu opposite points", n);
+        }
+    }
 }
 
 /* A pool that leaves little room: smaller slices and tables, the same points; then none. */
