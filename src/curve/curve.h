@@ -68,10 +68,21 @@ const char *zk_point_verdict_text(zk_point_verdict verdict);
     void zk_##g##_compress(uint8_t *bytes, const zk_##g##_affine *a);                                                  \
     void zk_##g##_serialize(uint8_t *bytes, const zk_##g##_affine *a); /* uncompressed */                              \
     zk_point_verdict zk_##g##_decompress(zk_##g##_affine *r, const uint8_t *bytes, bool check_subgroup);               \
+    /* The same in parts, without the subgroup test. True: r->x is set and y is a root of *square; decompress_root     \
+     * then takes the smaller root (it is never zero: the curves' orders are odd). False: the verdict stands, OK for              \
+     * infinity. */                                                                                                    \
+    bool zk_##g##_decompress_begin(zk_##g##_affine *r, zk_##field *square, zk_point_verdict *verdict,                  \
+                                   const uint8_t *bytes);                                                              \
+    void zk_##g##_decompress_root(zk_##g##_affine *r, const zk_##field *root, const uint8_t *bytes);                   \
     /* Uncompressed; the compression flag is refused (stricter than the reference). */                                 \
     zk_point_verdict zk_##g##_deserialize(zk_##g##_affine *r, const uint8_t *bytes, bool check_subgroup);
 
 ZK_CURVE_DECLARE(g1, fp)
 ZK_CURVE_DECLARE(g2, fp2)
+
+/* phi(x, y) = (beta x, y), which multiplies G1 by -x^2, x = -0xd201000000010000 the parameter of the curve. */
+void zk_g1_affine_phi(zk_g1_affine *r, const zk_g1_affine *a);
+/* The endomorphism of E2 that multiplies G2 by x. */
+void zk_g2_affine_psi(zk_g2_affine *r, const zk_g2_affine *a);
 
 #endif

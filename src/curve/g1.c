@@ -35,19 +35,25 @@ static void mul_by_abs_x(zk_g1 *r, const zk_g1 *a) {
     *r = sum;
 }
 
+void zk_g1_affine_phi(zk_g1_affine *r, const zk_g1_affine *a) {
+    static const zk_fp beta = {{0x30f1361b798a64e8, 0xf3b8ddab7ece5a2a, 0x16a8ca3ac61577f7, 0xc26a2ff874fd029b,
+                                0x3636b76660701c6e, 0x051ba4ab241b6160}};
+    zk_fp_mul(&r->x, &a->x, &beta);
+    r->y = a->y;
+}
+
 /* M. Scott, "A note on group membership tests for G1, G2 and GT on BLS pairing-friendly curves", 2021: the endomorphism
  * phi(x, y) = (beta x, y), beta^3 = 1, acts on G1 as -x^2 (beta chosen to that end), and on no other point of E1 is
  * phi(P) = -[x^2]P. */
 bool zk_g1_affine_is_in_subgroup(const zk_g1_affine *a) {
-    static const zk_fp beta = {{0x30f1361b798a64e8, 0xf3b8ddab7ece5a2a, 0x16a8ca3ac61577f7, 0xc26a2ff874fd029b,
-                                0x3636b76660701c6e, 0x051ba4ab241b6160}};
     if (zk_g1_affine_is_infinity(a)) return true;
+    zk_g1_affine image;
     zk_g1 phi, multiple;
     zk_g1_from_affine(&multiple, a);
     mul_by_abs_x(&multiple, &multiple);
     mul_by_abs_x(&multiple, &multiple);
     zk_g1_neg(&multiple, &multiple);
-    zk_g1_from_affine(&phi, a);
-    zk_fp_mul(&phi.x, &phi.x, &beta);
+    zk_g1_affine_phi(&image, a);
+    zk_g1_from_affine(&phi, &image);
     return zk_g1_eq(&phi, &multiple);
 }

@@ -39,7 +39,7 @@ static void fe_store(uint8_t *bytes, const zk_fp2 *a) {
 
 /* The p-power Frobenius carried over to the twist: psi(x, y) = (conj(x) (1+u)^-((p-1)/3), conj(y) (1+u)^-((p-1)/2)).
  * The first constant is a multiple of u: conj(x) c u = c x1 + c x0 u. */
-static void psi(zk_g2_affine *r, const zk_g2_affine *a) {
+void zk_g2_affine_psi(zk_g2_affine *r, const zk_g2_affine *a) {
     static const zk_fp c_x = {{0x890dc9e4867545c3, 0x2af322533285a5d5, 0x50880866309b7e2c, 0xa20d1b8c7e881024,
                                0x14e4f04fe2db9068, 0x14e56d3f1564853a}};
     static const zk_fp2 c_y = {{{0x3e2f585da55c9ad1, 0x4294213d86c18183, 0x382844c88b623732, 0x92ad2afd19103e18,
@@ -66,7 +66,7 @@ bool zk_g2_affine_is_in_subgroup(const zk_g2_affine *a) {
         if (abs_x >> i & 1) zk_g2_add_affine(&multiple, &multiple, a);
     }
     zk_g2_neg(&multiple, &multiple);
-    psi(&image, a);
+    zk_g2_affine_psi(&image, a);
     zk_g2_from_affine(&expected, &image);
     return zk_g2_eq(&expected, &multiple);
 }

@@ -63,3 +63,9 @@ zk_cpu_limit zk_cpu_get_limit(void) {
         if (strcmp(value, names[i].name) == 0) return names[i].limit;
     return ZK_CPU_BEST;
 }
+
+bool zk_cpu_can_ifma(void) {
+    const zk_cpu_features *cpu = zk_cpu_get_features();
+    return zk_cpu_get_limit() >= ZK_CPU_IFMA && cpu->avx512f && cpu->avx512dq && cpu->avx512bw && cpu->avx512vl &&
+           cpu->avx512ifma && cpu->bmi2 && cpu->adx;
+}

@@ -23,4 +23,7 @@ typedef enum zk_cpu_limit {
 } zk_cpu_limit;
 zk_cpu_limit zk_cpu_get_limit(void);
 
+/* The CPU and the system have what the sources in AVX-512 IFMA are built for, and CUZK_CPU allows it. */
+bool zk_cpu_can_ifma(void);
+
 #endif

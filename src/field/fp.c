@@ -2,6 +2,7 @@
 
 #include "base/bytes.h"
 #include "field/modinv.h"
+#include "field/sqrt.h"
 #include "field/variants.h"
 
 const zk_fp zk_fp_zero = {{0}};
@@ -84,16 +85,22 @@ void zk_fp_batch_inv_var(zk_fp *a, size_t n, zk_fp *scratch) {
     }
 }
 
-bool zk_fp_sqrt_var(zk_fp *r, const zk_fp *a) {
-    static const uint64_t exponent[6] = {0xee7fbfffffffeaab, 0x07aaffffac54ffff, 0xd9cc34a83dac3d89,
-                                         0xd91dd2e13ce144af, 0x92c6e9ed90d2eb35, 0x0680447a8e5ff9a6}; /* (p + 1)/4 */
-    zk_fp root, square;
-    zk_fp_pow_var(&root, a, exponent, 6);
+const uint64_t zk_fp_sqrt_exponent[6] = {0xee7fbfffffffeaab, 0x07aaffffac54ffff, 0xd9cc34a83dac3d89,
+                                         0xd91dd2e13ce144af, 0x92c6e9ed90d2eb35, 0x0680447a8e5ff9a6};
+
+bool zk_fp_sqrt_finish(zk_fp *r, const zk_fp *a, const zk_fp *power) {
+    zk_fp root = *power, square;
     zk_fp_sqr(&square, &root);
     if (!zk_fp_eq(&square, a)) return false;
     if (zk_fp_is_lexicographically_largest(&root)) zk_fp_neg(&root, &root);
     *r = root;
     return true;
+}
+
+bool zk_fp_sqrt_var(zk_fp *r, const zk_fp *a) {
+    zk_fp power;
+    zk_fp_pow_var(&power, a, zk_fp_sqrt_exponent, 6);
+    return zk_fp_sqrt_finish(r, a, &power);
 }
 
 bool zk_fp_is_lexicographically_largest(const zk_fp *a) {

@@ -1,4 +1,5 @@
 #include "field/fp.h"
+#include "field/sqrt.h"
 #include "field/variants.h"
 
 const zk_fp2 zk_fp2_zero = {{{0}}, {{0}}};
@@ -60,51 +61,56 @@ void zk_fp2_batch_inv_var(zk_fp2 *a, size_t n, zk_fp2 *scratch) {
     }
 }
 
-/* a^((p-3)/4); with it both 1/sqrt and sqrt of squares. */
-static void pow_p_minus_3_over_4(zk_fp *r, const zk_fp *a) {
-    static const uint64_t exponent[6] = {0xee7fbfffffffeaaa, 0x07aaffffac54ffff, 0xd9cc34a83dac3d89,
-                                         0xd91dd2e13ce144af, 0x92c6e9ed90d2eb35, 0x0680447a8e5ff9a6};
-    zk_fp_pow_var(r, a, exponent, 6);
+const uint64_t zk_fp_inverse_sqrt_exponent[6] = {0xee7fbfffffffeaaa, 0x07aaffffac54ffff, 0xd9cc34a83dac3d89,
+                                                 0xd91dd2e13ce144af, 0x92c6e9ed90d2eb35, 0x0680447a8e5ff9a6};
+
+void zk_fp2_sqrt_norm(zk_fp *norm, const zk_fp2 *a) {
+    zk_fp t;
+    zk_fp_sqr(norm, &a->c0);
+    zk_fp_sqr(&t, &a->c1);
+    zk_fp_add(norm, norm, &t);
 }
 
-/* Some square root of a, c1 != 0, by the complex method: with n = sqrt(c0^2 + c1^2) one of d = (c0 +- n)/2 is a square
- * x^2 in Fp, and the root is x + c1/(2x) u. Two exponentiations: w = d^((p-3)/4) gives x = d w, and d w^2 = +-1 says
- * whether d is a square. If it is not, the other sign's d' = -c1^2/(4d) is one, whose root c1/(2x) follows from the
- * same w. */
-static bool complex_sqrt(zk_fp2 *r, const zk_fp2 *a) {
-    zk_fp norm, t, d, w, x, y;
-    zk_fp_sqr(&norm, &a->c0);
-    zk_fp_sqr(&t, &a->c1);
-    zk_fp_add(&norm, &norm, &t);
-    if (!zk_fp_sqrt_var(&t, &norm)) return false; /* a is a square in Fp2 exactly if its norm is one in Fp */
-    zk_fp_add(&d, &a->c0, &t);
-    zk_fp_halve(&d, &d);
-    pow_p_minus_3_over_4(&w, &d);
-    zk_fp_mul(&x, &d, &w); /* d w^2 = x w = 1: x^2 = d, w = 1/x;  x w = -1: x^2 = -d, w = -1/x */
+void zk_fp2_sqrt_half(zk_fp *d, const zk_fp2 *a, const zk_fp *norm_root) {
+    zk_fp_add(d, &a->c0, norm_root);
+    zk_fp_halve(d, d);
+}
+
+void zk_fp2_sqrt_finish(zk_fp2 *r, const zk_fp2 *a, const zk_fp *d, const zk_fp *power) {
+    zk_fp x, y, t;
+    zk_fp2 root;
+    zk_fp_mul(&x, d, power); /* d w^2 = x w = 1: x^2 = d, w = 1/x;  x w = -1: x^2 = -d, w = -1/x */
     zk_fp_halve(&y, &a->c1);
-    zk_fp_mul(&y, &y, &w);
-    zk_fp_mul(&t, &x, &w);
+    zk_fp_mul(&y, &y, power);
+    zk_fp_mul(&t, &x, power);
     if (zk_fp_is_one(&t)) {
-        r->c0 = x;
-        r->c1 = y;
+        root = (zk_fp2){x, y};
     } else {
         /* y^2 = c1^2/(4 x^2) = -c1^2/(4d) = d', and y x' = c1/2 for x' = -x. */
-        r->c0 = y;
-        zk_fp_neg(&r->c1, &x);
+        root.c0 = y;
+        zk_fp_neg(&root.c1, &x);
     }
+    if (zk_fp2_is_lexicographically_largest(&root)) zk_fp2_neg(&root, &root);
+    *r = root;
+}
+
+static bool complex_sqrt(zk_fp2 *r, const zk_fp2 *a) {
+    zk_fp norm, t, d, w;
+    zk_fp2_sqrt_norm(&norm, a);
+    if (!zk_fp_sqrt_var(&t, &norm)) return false; /* a is a square in Fp2 exactly if its norm is one in Fp */
+    zk_fp2_sqrt_half(&d, a, &t);
+    zk_fp_pow_var(&w, &d, zk_fp_inverse_sqrt_exponent, 6);
+    zk_fp2_sqrt_finish(r, a, &d, &w);
     return true;
 }
 
 bool zk_fp2_sqrt_var(zk_fp2 *r, const zk_fp2 *a) {
+    if (!zk_fp_is_zero(&a->c1)) return complex_sqrt(r, a);
+    /* Every element of Fp is a square in Fp2: of x or of x u. */
     zk_fp2 root = zk_fp2_zero;
-    if (zk_fp_is_zero(&a->c1)) {
-        /* Every element of Fp is a square in Fp2: of x or of x u. */
-        zk_fp minus;
-        zk_fp_neg(&minus, &a->c0);
-        if (!zk_fp_sqrt_var(&root.c0, &a->c0) && !zk_fp_sqrt_var(&root.c1, &minus)) return false;
-    } else if (!complex_sqrt(&root, a)) {
-        return false;
-    }
+    zk_fp minus;
+    zk_fp_neg(&minus, &a->c0);
+    if (!zk_fp_sqrt_var(&root.c0, &a->c0) && !zk_fp_sqrt_var(&root.c1, &minus)) return false;
     if (zk_fp2_is_lexicographically_largest(&root)) zk_fp2_neg(&root, &root);
     *r = root;
     return true;

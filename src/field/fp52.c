@@ -1,13 +1,13 @@
 #include <stdint.h>
 
-extern const uint64_t zk_fp52_multiples[8][8], zk_fp52_reduction[17];
+extern const uint64_t zk_fp52_multiples[8][8], zk_fp52_reduction[17], zk_fp52_shifted[8][8];
 
 const uint64_t zk_fp52_reduction[17] = {
-    0x04be07d2027cb, 0xd7786e39002d4, 0xf51047083c4dd, 0x96079a7670223, 0x04ca513044b79, 0x6615d3780ea11,
-    0xf9a5623d6a279, 0x0000000006803, /* (p (-1/p mod 2^52) + 1) / 2^52 */
-    0xeffffffffaaab, 0xfeb153ffffb9f, 0x6b0f6241eabff, 0x12bf6730d2a0f, 0x764774b84f385, 0x1ba7b6434bacd,
-    0x1ea397fe69a4b, 0x000000001a011, /* p */
-    0x3fffcfffcfffd,                  /* -1/p mod 2^52 */
+    0x04be07d2027cb, 0xd7786e39002d4, 0xf51047083c4dd, 0x96079a7670223,
+    0x04ca513044b79, 0x6615d3780ea11, 0xf9a5623d6a279, 0x0000000006803, /* (p (-1/p mod 2^52) + 1) / 2^52 */
+    0xeffffffffaaab, 0xfeb153ffffb9f, 0x6b0f6241eabff, 0x12bf6730d2a0f,
+    0x764774b84f385, 0x1ba7b6434bacd, 0x1ea397fe69a4b, 0x000000001a011, /* p */
+    0x3fffcfffcfffd,                                                    /* -1/p mod 2^52 */
 };
 
 /* k p in radix 2^52: [limb][k], k = 0..7 */
@@ -29,3 +29,11 @@ const uint64_t zk_fp52_multiples[8][8] = {
     {0x0000000000000, 0x000000001a011, 0x0000000034022, 0x000000004e033, 0x0000000068044, 0x0000000082055,
      0x000000009c066, 0x00000000b6077},
 };
+
+#define SHIFTED(k)                                                                                                     \
+    {                                                                                                                  \
+        0xeffffffffaaabu << k, 0xfeb153ffffb9fu << k, 0x6b0f6241eabffu << k, 0x12bf6730d2a0fu << k,                    \
+            0x764774b84f385u << k, 0x1ba7b6434bacdu << k, 0x1ea397fe69a4bu << k, 0x000000001a011u << k                 \
+    }
+const uint64_t zk_fp52_shifted[8][8] = {SHIFTED(0), SHIFTED(1), SHIFTED(2), SHIFTED(3),
+                                        SHIFTED(4), SHIFTED(5), SHIFTED(6), SHIFTED(7)};

@@ -76,6 +76,9 @@ extern const uint64_t zk_fp52_reduction[17];
 /* k p for k = 0..7, limb i in row i, ready for a permutation by k. */
 extern const uint64_t zk_fp52_multiples[ZK_FP52_LIMBS][8];
 
+/* 2^k p for k = 0..7, with limbs of up to 60 bits. */
+extern const uint64_t zk_fp52_shifted[8][ZK_FP52_LIMBS];
+
 /* loose -> tight, of the same value. */
 ZK_INLINE void zk_fp52x8_carry(zk_fp52x8 *r, const zk_fp52x8 *a) {
     const __m512i mask = zk_v8_set1(ZK_FP52_MASK);
@@ -112,6 +115,11 @@ ZK_INLINE void zk_fp52x8_add_loose(zk_fp52x8 *r, const zk_fp52x8 *a, const zk_fp
 ZK_INLINE void zk_fp52x8_sub_loose(zk_fp52x8 *r, const zk_fp52x8 *a, const zk_fp52x8 *b, const int m) {
     ZK_UNROLL for (int i = 0; i < 8; i++) r->l[i] =
         _mm512_add_epi64(_mm512_sub_epi64(a->l[i], b->l[i]), zk_v8_set1(zk_fp52_multiples[i][m]));
+}
+/* a - b + 2^k p, k a constant in 0..7, 2^k at least the magnitude of b. */
+ZK_INLINE void zk_fp52x8_sub_shifted(zk_fp52x8 *r, const zk_fp52x8 *a, const zk_fp52x8 *b, const int k) {
+    ZK_UNROLL for (int i = 0; i < 8; i++) r->l[i] =
+        _mm512_add_epi64(_mm512_sub_epi64(a->l[i], b->l[i]), zk_v8_set1(zk_fp52_shifted[k][i]));
 }
 /* m p - a in the lanes of the mask, a elsewhere; loose. */
 ZK_INLINE void zk_fp52x8_neg_if_loose(zk_fp52x8 *r, const zk_fp52x8 *a, __mmask8 lanes, const int m) {
@@ -244,6 +252,25 @@ ZK_INLINE void zk_fp52x8_to_words(__m512i w[6], const zk_fp52x8 *a) {
             x = _mm512_or_si512(x, _mm512_slli_epi64(t.l[limb + 2], (unsigned)(104 - shift)));
         w[i] = x;
     }
+}
+
+/* Between lanes and an array, for what is not hot. */
+static __attribute__((noinline, unused)) void zk_fp52x8_from_elements(zk_fp52x8 *r, const zk_fp a[8]) {
+    uint64_t word[6][8];
+    __m512i w[6];
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k < 8; k++) word[i][k] = a[k].l[i];
+        w[i] = _mm512_loadu_si512(word[i]);
+    }
+    zk_fp52x8_from_words(r, w);
+}
+static __attribute__((noinline, unused)) void zk_fp52x8_to_elements(zk_fp r[8], const zk_fp52x8 *a) {
+    __m512i w[6];
+    uint64_t word[6][8];
+    zk_fp52x8_to_words(w, a);
+    for (int i = 0; i < 6; i++) _mm512_storeu_si512(word[i], w[i]);
+    for (int k = 0; k < 8; k++)
+        for (int i = 0; i < 6; i++) r[k].l[i] = word[i][k];
 }
 
 /* The same value in all lanes. */

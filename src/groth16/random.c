@@ -9,11 +9,3 @@ cuzk_status zk_random_fr(zk_fr *r, cuzk_err *err) {
     zk_wipe(wide, sizeof wide);
     return status;
 }
-
-cuzk_status zk_random_fr_128(zk_fr *r, cuzk_err *err) {
-    uint64_t limbs[4] = {0};
-    do ZK_TRY(zk_rand_bytes((uint8_t *)limbs, 16, err));
-    while (!(limbs[0] | limbs[1]));
-    zk_fr_from_limbs(r, limbs);
-    return CUZK_OK;
-}

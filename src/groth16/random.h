@@ -7,7 +7,5 @@
 
 /* Uniform in Fr, up to 2^-256 (512 bits reduced). */
 cuzk_status zk_random_fr(zk_fr *r, cuzk_err *err) ZK_MUST_USE;
-/* Uniform in [0, 2^128), not zero. */
-cuzk_status zk_random_fr_128(zk_fr *r, cuzk_err *err) ZK_MUST_USE;
 
 #endif

@@ -3,7 +3,8 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/pool.h"
-#include "groth16/random.h"
+#include "base/rand.h"
+#include "curve/many.h"
 #include "msm/msm.h"
 #include "pairing/pairing.h"
 #include "pairing/tower.h"
@@ -106,37 +107,33 @@ static cuzk_status check_publics(const zk_prepared_vk *vk, const uint8_t (*publi
     return CUZK_OK;
 }
 
-/* Product over the proofs [first, first + n) of the equations, each to the power z_i:
+/* The pairs of the equation whose second point is the key's. */
+#define N_FIXED 3
+
+/* Product over n proofs of the equations, each to the power z_i = zk_pair_to_fr of random bits (1 for n = 1):
  *   prod e(z_i A_i, B_i) e(-(sum z_i) alpha, beta) e(-sum_j (sum_i z_i x_ij) ic_j, gamma) e(-sum z_i C_i, delta) = 1 */
 static cuzk_status check_product(bool *holds, const zk_prepared_vk *vk, const zk_proof *proofs, size_t n,
                                  const uint8_t (*publics)[32], size_t n_publics, zk_pool *pool, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
-    zk_g1_affine *p = zk_malloc((n + 3) * sizeof *p);
-    const zk_g2_prepared **q = zk_malloc((n + 3) * sizeof *q);
-    uint8_t *lines = zk_calloc(n, zk_g2_prepared_bytes());
+    /* z_i A_i, then z_i C_i, in whose place those of the fixed pairs come when their sum is known. */
+    zk_g1_affine *p = zk_malloc((2 * n + N_FIXED) * sizeof *p);
+    zk_g2_affine *q = zk_malloc(n * sizeof *q);
+    uint64_t(*pairs)[2] = zk_malloc(2 * n * sizeof *pairs);
     zk_fr *x = zk_calloc(vk->n_ic, sizeof *x);
     zk_g1 sum_c, sum;
     zk_fp12 f;
-    if (!p || !q || !lines || !x) {
+    if (!p || !q || !pairs || !x) {
         status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "verifying %zu proofs: out of memory", n);
         goto out;
     }
-    zk_g1_set_infinity(&sum_c);
+    if (n > 1) ZK_GOTO(zk_rand_bytes((uint8_t *)pairs, n * sizeof *pairs, err));
     for (size_t i = 0; i < n; i++) {
         zk_fr z = zk_fr_one, t;
-        zk_g1 a, c;
-        if (n > 1) ZK_GOTO(zk_random_fr_128(&z, err));
-        zk_g1_from_affine(&a, &proofs[i].a);
-        zk_g1_from_affine(&c, &proofs[i].c);
-        if (n > 1) {
-            zk_g1_mul_var(&a, &a, &z);
-            zk_g1_mul_var(&c, &c, &z);
-        }
-        zk_g1_to_affine(&p[i], &a);
-        zk_g1_add(&sum_c, &sum_c, &c);
-        zk_g2_prepared *line = (zk_g2_prepared *)(lines + i * zk_g2_prepared_bytes());
-        zk_g2_prepare(line, &proofs[i].b);
-        q[i] = line;
+        if (n > 1) zk_pair_to_fr(&z, pairs[i]);
+        memcpy(pairs[n + i], pairs[i], sizeof *pairs);
+        p[i] = proofs[i].a;
+        p[n + i] = proofs[i].c;
+        q[i] = proofs[i].b;
         zk_fr_add(&x[0], &x[0], &z);
         for (size_t j = 0; j < n_publics; j++) {
             if (!zk_fr_from_bytes_le(&t, publics[i * n_publics + j])) {
@@ -147,26 +144,65 @@ static cuzk_status check_product(bool *holds, const zk_prepared_vk *vk, const zk
             zk_fr_add(&x[j + 1], &x[j + 1], &t);
         }
     }
+    if (n > 1) zk_g1_mul_pairs_many(p, p, (const uint64_t(*)[2])pairs, 2 * n, pool);
+    zk_g1_set_infinity(&sum_c);
+    for (size_t i = 0; i < n; i++) zk_g1_add_affine(&sum_c, &sum_c, &p[n + i]);
     zk_g1_from_affine(&sum, &vk->alpha_g1);
     zk_g1_mul_var(&sum, &sum, &x[0]);
     zk_g1_neg(&sum, &sum);
     zk_g1_to_affine(&p[n], &sum);
-    q[n] = vk->beta;
     ZK_GOTO(zk_msm_g1(&sum, vk->ic, x, vk->n_ic, pool, err));
     zk_g1_neg(&sum, &sum);
     zk_g1_to_affine(&p[n + 1], &sum);
-    q[n + 1] = vk->gamma;
     zk_g1_neg(&sum_c, &sum_c);
     zk_g1_to_affine(&p[n + 2], &sum_c);
-    q[n + 2] = vk->delta;
-    zk_pairing_miller_loop_prepared(&f, p, q, n + 3);
+    const zk_g2_prepared *const fixed[N_FIXED] = {vk->beta, vk->gamma, vk->delta};
+    zk_pairing_miller_loop_many(&f, p, q, n, p + n, fixed, N_FIXED, pool);
     zk_pairing_final_exp(&f, &f);
     *holds = zk_fp12_is_one(&f);
 out:
     free(p);
     free(q);
-    free(lines);
+    free(pairs);
     free(x);
+    return status;
+}
+
+/* All points of all proofs. If one is refused, the first proof in order that has one says so. */
+static cuzk_status decode(zk_proof *proofs, const uint8_t *bytes, size_t n, bool batch, zk_pool *pool, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    const size_t n_g1 = 2 * n;
+    const uint8_t **at = zk_malloc(3 * n * sizeof *at);
+    zk_g1_affine *ac = zk_malloc(n_g1 * sizeof *ac);
+    zk_g2_affine *b = zk_malloc(n * sizeof *b);
+    zk_point_verdict *verdicts = zk_malloc(3 * n * sizeof *verdicts);
+    if (!at || !ac || !b || !verdicts) {
+        status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "verifying %zu proofs: out of memory", n);
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++) {
+        at[2 * i] = bytes + i * ZK_PROOF_BYTES;
+        at[2 * i + 1] = at[2 * i] + 144;
+        at[n_g1 + i] = at[2 * i] + 48;
+    }
+    zk_g1_decompress_many(ac, verdicts, at, n_g1, pool);
+    zk_g2_decompress_many(b, verdicts + n_g1, at + n_g1, n, pool);
+    for (size_t i = 0; i < n && status == CUZK_OK; i++) {
+        const bool good =
+            verdicts[2 * i] == ZK_POINT_OK && verdicts[2 * i + 1] == ZK_POINT_OK && verdicts[n_g1 + i] == ZK_POINT_OK;
+        proofs[i] = (zk_proof){.a = ac[2 * i], .c = ac[2 * i + 1], .b = b[i]};
+        if (good && !zk_g1_affine_is_infinity(&proofs[i].a) && !zk_g1_affine_is_infinity(&proofs[i].c) &&
+            !zk_g2_affine_is_infinity(&proofs[i].b))
+            continue;
+        status = zk_proof_decode(&proofs[i], bytes + i * ZK_PROOF_BYTES, err);
+        if (status != CUZK_OK && batch) zk_err_prefix(err, "proof %zu of %zu", i, n);
+        if (status != CUZK_OK && !batch) zk_err_prefix(err, "proof");
+    }
+out:
+    free(at);
+    free(ac);
+    free(b);
+    free(verdicts);
     return status;
 }
 
@@ -181,16 +217,7 @@ static cuzk_status verify(const zk_prepared_vk *vk, const uint8_t *bytes, size_t
                        ZK_PROOF_BYTES);
     proofs = zk_calloc(n, sizeof *proofs);
     if (!proofs) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "verifying %zu proofs: out of memory", n);
-    for (size_t i = 0; i < n; i++) {
-        status = zk_proof_decode(&proofs[i], bytes + i * ZK_PROOF_BYTES, err);
-        if (status != CUZK_OK) {
-            if (batch)
-                zk_err_prefix(err, "proof %zu of %zu", i, n);
-            else
-                zk_err_prefix(err, "proof");
-            goto out;
-        }
-    }
+    ZK_GOTO(decode(proofs, bytes, n, batch, pool, err));
     ZK_GOTO(check_product(&holds, vk, proofs, n, publics, n_publics, pool, err));
     if (holds) goto out;
     size_t bad = 0;

@@ -1,5 +1,9 @@
 #include "pairing/pairing.h"
 
+#include "base/bytes.h"
+#include "base/pool.h"
+#include "field/cpu.h"
+#include "pairing/ifma/miller.h"
 #include "pairing/tower.h"
 
 /* |x| for the curve parameter x = -0xd201000000010000: its top bit is 63, five more bits are set. */
@@ -16,6 +20,7 @@ typedef struct line {
 
 /* Lines scaled to c4 = 1. */
 struct zk_g2_prepared {
+    zk_g2_affine q;
     bool is_infinity;
     struct {
         zk_fp2 c0, c1;
@@ -99,6 +104,7 @@ static void add_step(line *l, walker *t, const zk_g2_affine *q) {
 size_t zk_g2_prepared_bytes(void) { return sizeof(zk_g2_prepared); }
 
 void zk_g2_prepare(zk_g2_prepared *r, const zk_g2_affine *q) {
+    r->q = *q;
     r->is_infinity = zk_g2_affine_is_infinity(q);
     if (r->is_infinity) return;
     zk_fp2 scale[N_LINES], scratch[N_LINES];
@@ -139,99 +145,169 @@ static void multiply_lines(zk_fp12 *f, zk_fp2 l[][3], const zk_g1_affine *const 
     if (i < n) zk_fp12_mul_by_014(f, f, &l[i][0], &l[i][1], &l[i][2]);
 }
 
-static void miller_group(zk_fp12 *f, const zk_g1_affine *const *p, const zk_g2_affine *const *q, size_t n) {
+/* Pairs of one Miller loop, none with an infinity: some walk, some have their lines ready. */
+typedef struct miller_pairs {
+    size_t n, n_prepared;
+    const zk_g1_affine *p[GROUP_SIZE], *prepared_p[GROUP_SIZE];
+    const zk_g2_affine *q[GROUP_SIZE];
+    const zk_g2_prepared *prepared[GROUP_SIZE];
+} miller_pairs;
+
+/* Lines with c4 = 1 are divided by y_P as well: c0/y_P + c1 x_P/y_P v + v w. */
+static void miller_group(zk_fp12 *f, const miller_pairs *m) {
     walker t[GROUP_SIZE];
     zk_fp2 l[GROUP_SIZE][3];
-    for (size_t k = 0; k < n; k++) t[k] = (walker){q[k]->x, q[k]->y, zk_fp2_one};
+    zk_fp y_inverse[GROUP_SIZE], ratio[GROUP_SIZE], scratch[GROUP_SIZE];
+    size_t at = 0;
+    for (size_t k = 0; k < m->n; k++) t[k] = (walker){m->q[k]->x, m->q[k]->y, zk_fp2_one};
+    for (size_t k = 0; k < m->n_prepared; k++)
+        y_inverse[k] = m->prepared_p[k]->y; /* not zero: the order of E1 is odd */
+    if (m->n_prepared) zk_fp_batch_inv_var(y_inverse, m->n_prepared, scratch);
+    for (size_t k = 0; k < m->n_prepared; k++) zk_fp_mul(&ratio[k], &m->prepared_p[k]->x, &y_inverse[k]);
     *f = zk_fp12_one;
     for (int i = N_DOUBLINGS - 1; i >= 0; i--) {
         if (i < N_DOUBLINGS - 1) zk_fp12_sqr(f, f);
-        for (int adding = 0; adding <= (int)(ABS_X >> i & 1); adding++) {
-            for (size_t k = 0; k < n; k++) {
+        for (int adding = 0; adding <= (int)(ABS_X >> i & 1); adding++, at++) {
+            for (size_t k = 0; k < m->n; k++) {
                 line step;
                 if (adding)
-                    add_step(&step, &t[k], q[k]);
+                    add_step(&step, &t[k], m->q[k]);
                 else
                     double_step(&step, &t[k]);
                 l[k][0] = step.c0;
                 l[k][1] = step.c1;
                 l[k][2] = step.c4;
             }
-            multiply_lines(f, l, p, n);
+            multiply_lines(f, l, m->p, m->n);
+            for (size_t k = 0; k < m->n_prepared; k++) {
+                zk_fp2 c0, c1;
+                zk_fp2_mul_fp(&c0, &m->prepared[k]->lines[at].c0, &y_inverse[k]);
+                zk_fp2_mul_fp(&c1, &m->prepared[k]->lines[at].c1, &ratio[k]);
+                zk_fp12_mul_by_01_one(f, f, &c0, &c1);
+            }
         }
     }
     /* x is negative: f_{x} and 1/f_{|x|} agree up to factors that vanish, and so do the inverse and the conjugate. */
     zk_fp12_conjugate(f, f);
 }
 
-static void multiply_into(zk_fp12 *product, bool *is_first, const zk_fp12 *f) {
+/* *product times the value of the pairs, which are then gone. */
+static void miller_flush(zk_fp12 *product, bool *is_first, miller_pairs *m) {
+    zk_fp12 f;
+    if (m->n + m->n_prepared == 0) return;
+    miller_group(&f, m);
     if (*is_first)
-        *product = *f;
+        *product = f;
     else
-        zk_fp12_mul(product, product, f);
+        zk_fp12_mul(product, product, &f);
     *is_first = false;
+    m->n = m->n_prepared = 0;
+}
+
+static void miller_mixed(zk_fp12 *r, const zk_g1_affine *p, const zk_g2_affine *q, size_t n,
+                         const zk_g1_affine *prepared_p, const zk_g2_prepared *const *prepared, size_t n_prepared) {
+    miller_pairs m = {0};
+    bool is_first = true;
+    zk_fp12 product = zk_fp12_one;
+    for (size_t i = 0; i < n; i++) {
+        if (zk_g1_affine_is_infinity(&p[i]) || zk_g2_affine_is_infinity(&q[i])) continue;
+        m.p[m.n] = &p[i];
+        m.q[m.n++] = &q[i];
+        if (m.n == GROUP_SIZE) miller_flush(&product, &is_first, &m);
+    }
+    for (size_t i = 0; i < n_prepared; i++) {
+        if (zk_g1_affine_is_infinity(&prepared_p[i]) || prepared[i]->is_infinity) continue;
+        m.prepared_p[m.n_prepared] = &prepared_p[i];
+        m.prepared[m.n_prepared++] = prepared[i];
+        if (m.n_prepared == GROUP_SIZE) miller_flush(&product, &is_first, &m);
+    }
+    miller_flush(&product, &is_first, &m);
+    *r = product;
 }
 
 void zk_pairing_miller_loop(zk_fp12 *r, const zk_g1_affine *p, const zk_g2_affine *q, size_t n) {
-    zk_fp12 product = zk_fp12_one, f;
-    bool is_first = true;
-    const zk_g1_affine *group_p[GROUP_SIZE];
-    const zk_g2_affine *group_q[GROUP_SIZE];
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!zk_g1_affine_is_infinity(&p[i]) && !zk_g2_affine_is_infinity(&q[i])) {
-            group_p[count] = &p[i];
-            group_q[count++] = &q[i];
-        }
-        if (count == GROUP_SIZE || (count > 0 && i == n - 1)) {
-            miller_group(&f, group_p, group_q, count);
-            multiply_into(&product, &is_first, &f);
-            count = 0;
-        }
-    }
-    *r = product;
-}
-
-/* With c4 = 1 the line is divided by y_P as well: c0/y_P + c1 x_P/y_P v + v w. */
-static void miller_group_prepared(zk_fp12 *f, const zk_g1_affine *const *p, const zk_g2_prepared *const *q, size_t n) {
-    zk_fp y_inverse[GROUP_SIZE], ratio[GROUP_SIZE], scratch[GROUP_SIZE];
-    for (size_t k = 0; k < n; k++) y_inverse[k] = p[k]->y; /* not zero: the order of E1 is odd */
-    zk_fp_batch_inv_var(y_inverse, n, scratch);
-    for (size_t k = 0; k < n; k++) zk_fp_mul(&ratio[k], &p[k]->x, &y_inverse[k]);
-    *f = zk_fp12_one;
-    size_t at = 0;
-    for (int i = N_DOUBLINGS - 1; i >= 0; i--) {
-        if (i < N_DOUBLINGS - 1) zk_fp12_sqr(f, f);
-        for (int adding = 0; adding <= (int)(ABS_X >> i & 1); adding++, at++) {
-            for (size_t k = 0; k < n; k++) {
-                zk_fp2 c0, c1;
-                zk_fp2_mul_fp(&c0, &q[k]->lines[at].c0, &y_inverse[k]);
-                zk_fp2_mul_fp(&c1, &q[k]->lines[at].c1, &ratio[k]);
-                zk_fp12_mul_by_01_one(f, f, &c0, &c1);
-            }
-        }
-    }
-    zk_fp12_conjugate(f, f);
+    miller_mixed(r, p, q, n, NULL, NULL, 0);
 }
 
 void zk_pairing_miller_loop_prepared(zk_fp12 *r, const zk_g1_affine *p, const zk_g2_prepared *const *q, size_t n) {
-    zk_fp12 product = zk_fp12_one, f;
-    bool is_first = true;
-    const zk_g1_affine *group_p[GROUP_SIZE];
-    const zk_g2_prepared *group_q[GROUP_SIZE];
+    miller_mixed(r, NULL, NULL, 0, p, q, n);
+}
+
+/* ---- many pairs ---- */
+
+#define LANES 8
+/* Groups whose values are held at a time. */
+#define GROUPS_MOST 32
+
+static bool use_lanes(size_t n) {
+#if ZK_HAVE_IFMA
+    /* A vector costs as much as four pairs in scalar code. */
+    return n > 4 && zk_cpu_can_ifma();
+#else
+    (void)n;
+    return false;
+#endif
+}
+
+typedef struct many_job {
+    const zk_g1_affine *p, *prepared_p;
+    const zk_g2_affine *q;
+    const zk_g2_prepared *const *prepared;
+    size_t n; /* pairs that walk; the prepared ones are counted after them */
+    size_t begin, end, group;
+    bool lanes;
+    zk_fp12 values[GROUPS_MOST];
+} many_job;
+
+static void many_lanes(zk_fp12 *r, const many_job *job, size_t first, size_t last) {
+    *r = zk_fp12_one;
+#if ZK_HAVE_IFMA
+    const zk_g1_affine *p[ZK_MILLER_LANES_MOST];
+    const zk_g2_affine *q[ZK_MILLER_LANES_MOST];
     size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!zk_g1_affine_is_infinity(&p[i]) && !q[i]->is_infinity) {
-            group_p[count] = &p[i];
-            group_q[count++] = q[i];
-        }
-        if (count == GROUP_SIZE || (count > 0 && i == n - 1)) {
-            miller_group_prepared(&f, group_p, group_q, count);
-            multiply_into(&product, &is_first, &f);
-            count = 0;
-        }
+    for (size_t i = first; i < last; i++) {
+        p[count] = i < job->n ? &job->p[i] : &job->prepared_p[i - job->n];
+        q[count] = i < job->n ? &job->q[i] : &job->prepared[i - job->n]->q;
+        count += !zk_g1_affine_is_infinity(p[count]) && !zk_g2_affine_is_infinity(q[count]);
     }
-    *r = product;
+    if (count) zk_pairing_miller_lanes(r, p, q, count);
+#else
+    (void)job, (void)first, (void)last;
+#endif
+}
+
+static void many_range(void *ctx, size_t begin, size_t end, unsigned thread) {
+    many_job *job = ctx;
+    (void)thread;
+    for (size_t g = begin; g < end; g++) {
+        const size_t first = job->begin + g * job->group, last = zk_min_size(first + job->group, job->end);
+        if (job->lanes) {
+            many_lanes(&job->values[g], job, first, last);
+            continue;
+        }
+        const size_t i = zk_min_size(first, job->n), i_end = zk_min_size(last, job->n);
+        const size_t k = zk_max_size(first, job->n) - job->n, k_end = zk_max_size(last, job->n) - job->n;
+        miller_mixed(&job->values[g], job->p + i, job->q + i, i_end - i, job->prepared_p + k, job->prepared + k,
+                     k_end - k);
+    }
+}
+
+void zk_pairing_miller_loop_many(zk_fp12 *r, const zk_g1_affine *p, const zk_g2_affine *q, size_t n,
+                                 const zk_g1_affine *prepared_p, const zk_g2_prepared *const *prepared,
+                                 size_t n_prepared, zk_pool *pool) {
+    const size_t total = n + n_prepared, n_threads = zk_pool_n_threads(pool);
+    many_job job = {.p = p, .prepared_p = prepared_p, .q = q, .prepared = prepared, .n = n, .lanes = use_lanes(total)};
+    const size_t unit = job.lanes ? LANES : 1, most = job.lanes ? ZK_MILLER_LANES_MOST : GROUP_SIZE;
+    *r = zk_fp12_one;
+    for (; job.begin < total; job.begin = job.end) {
+        const size_t left = total - job.begin, n_units = (left + unit - 1) / unit;
+        /* All threads get something, then groups as large as may be, as pairs of a group share their squarings. */
+        job.group = zk_min_size((n_units + n_threads - 1) / n_threads * unit, most);
+        job.end = job.begin + zk_min_size(left, job.group * GROUPS_MOST);
+        const size_t n_groups = (job.end - job.begin - 1) / job.group + 1;
+        zk_pool_for(pool, n_groups, 1, many_range, &job);
+        for (size_t g = 0; g < n_groups; g++) zk_fp12_mul(r, r, &job.values[g]);
+    }
 }
 
 /* ---- final exponentiation ---- */

@@ -1,5 +1,6 @@
 /* The tower parts of field.json, all of pairing.json, and what must hold between them, for each variant of the field
  * functions. */
+#include "base/pool.h"
 #include "pairing/pairing.h"
 #include "pairing/tower.h"
 #include "field_variants.h"
@@ -366,6 +367,58 @@ static void test_pairing_sizes(void) {
     ZK_CHECK(!zk_fp12_is_one(&one));
 }
 
+/* Walking and prepared pairs together, in lanes, in scalar groups, on threads: the value of the simple loop. */
+static void test_pairing_many(void) {
+    enum { MOST = 150, N_PREPARED = 3 };
+    static const size_t sizes[] = {0, 1, 2, 5, 7, 8, 9, 13, 16, 17, 61, 64, 65, 128, MOST};
+    static zk_g1_affine p[MOST];
+    static zk_g2_affine q[MOST];
+    zk_g1_affine infinity1 = {zk_fp_zero, zk_fp_zero}, prepared_p[N_PREPARED];
+    zk_g2_affine infinity2 = {zk_fp2_zero, zk_fp2_zero}, prepared_q[N_PREPARED];
+    zk_g2_prepared *prepared[N_PREPARED];
+    zk_pool *pools[3] = {NULL};
+    cuzk_err err = {0};
+    for (unsigned t = 1; t < 3; t++) ZK_CHECK_OK(zk_pool_create(&pools[t], t + 1, &err), err);
+    for (size_t i = 0; i < MOST; i++) {
+        p[i] = g1_multiple(5 * i + 2);
+        q[i] = g2_multiple(3 * i + 1);
+        if (i % 11 == 6) p[i] = infinity1;
+        if (i == 14 || (i >= 64 && i < 72)) q[i] = infinity2;
+    }
+    for (size_t i = 0; i < N_PREPARED; i++) {
+        prepared_p[i] = i == 1 ? infinity1 : g1_multiple(i + 1000);
+        prepared_q[i] = g2_multiple(i + 2000);
+        prepared[i] = malloc(zk_g2_prepared_bytes());
+        ZK_CHECK(prepared[i]);
+        zk_g2_prepare(prepared[i], &prepared_q[i]);
+    }
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        const size_t n = sizes[k];
+        for (size_t m = 0; m <= N_PREPARED; m += N_PREPARED) {
+            zk_fp12 expected, rest, found;
+            zk_pairing_miller_loop(&expected, p, q, n);
+            zk_pairing_miller_loop(&rest, prepared_p, prepared_q, m);
+            zk_fp12_mul(&expected, &expected, &rest);
+            zk_pairing_final_exp(&expected, &expected);
+            ZK_CHECK(n + m == 0 || !zk_fp12_is_one(&expected));
+            for (unsigned t = 0; t < 3; t++) {
+                zk_pairing_miller_loop_many(&found, p, q, n, prepared_p, (const zk_g2_prepared *const *)prepared, m,
+                                            pools[t]);
+                zk_pairing_final_exp(&found, &found);
+                ZK_CHECKF(zk_fp12_eq(&found, &expected), "n = %zu, %zu prepared, pool %u", n, m, t);
+            }
+        }
+    }
+    for (size_t i = 0; i < N_PREPARED; i++) free(prepared[i]);
+    for (unsigned t = 1; t < 3; t++) zk_pool_destroy(pools[t]);
+}
+
+static void test_pairing_many_portable_cpu(void) {
+    setenv("CUZK_CPU", "portable", 1);
+    test_pairing_many();
+    unsetenv("CUZK_CPU");
+}
+
 VARIANTS(test_fp6_vectors)
 VARIANTS(test_fp12_vectors)
 VARIANTS(test_frobenius_powers)
@@ -376,4 +429,5 @@ VARIANTS(test_pairing_gt)
 VARIANTS(test_pairing_sizes)
 
 ZK_TEST_MAIN(BOTH(test_fp6_vectors), BOTH(test_fp12_vectors), BOTH(test_frobenius_powers), BOTH(test_sparse),
-             BOTH(test_cyclotomic), BOTH(test_pairing_cases), BOTH(test_pairing_gt), BOTH(test_pairing_sizes))
+             BOTH(test_cyclotomic), BOTH(test_pairing_cases), BOTH(test_pairing_gt), BOTH(test_pairing_sizes),
+             ZK_CASE(test_pairing_many), ZK_CASE(test_pairing_many_portable_cpu))

@@ -88,14 +88,7 @@ ZK_INLINE void vec_load_elements(VEC *r, const FE *const element[8], const bool 
     zk_v8_transpose(w, t);
     zk_fp52x8_from_words(r, w + (y ? 2 : 0));
 }
-static void vec_to_elements(FE r[8], const VEC *a) {
-    __m512i w[6];
-    uint64_t word[6][8];
-    zk_fp52x8_to_words(w, a);
-    for (int i = 0; i < 6; i++) _mm512_storeu_si512(word[i], w[i]);
-    for (int k = 0; k < 8; k++)
-        for (int i = 0; i < 6; i++) r[k].l[i] = word[i][k];
-}
+#define vec_to_elements zk_fp52x8_to_elements
 ZK_INLINE void vec_broadcast(VEC *r, const FE *a) { zk_fp52x8_broadcast(r, a); }
 /* Lane k of r is lane k ^ distance of a, distance 1, 2 or 4. */
 static void vec_swap_lanes(VEC *r, const VEC *a, int distance) { zk_fp52x8_swap_lanes(r, a, distance); }

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/mem.h"
-#include "field/fp52x8.h"
+#include "field/fp2_52x8.h"
 #include "msm/ifma/digits.h"
 #include "msm/ifma/ifma.h"
 
@@ -23,10 +23,7 @@
 
 /* ---- Coordinates: c0 + c1 u ---- */
 
-typedef struct vec {
-    zk_fp52x8 c0, c1;
-} vec;
-#define VEC vec
+#define VEC zk_fp2_52x8
 #define VEC_FPS 2
 
 /* Factors and tight values are the same here, as products need the sum of both parts. */
@@ -42,36 +39,7 @@ ZK_INLINE void vec_set_one(VEC *r) {
     }
 }
 
-static __attribute__((noinline)) void wide_product(__m512i t[16], const zk_fp52x8 *a, const zk_fp52x8 *b) {
-    __m512i w[16];
-    zk_fp52x8_product(w, a, b);
-    for (int i = 0; i < 16; i++) t[i] = w[i];
-}
-
-/* Karatsuba's three products and two reductions, 642 vpmadd52; loose. c1 = a0 b1 + a1 b0 below 1.26p, c0 = a0 b0 - a1
- * b1
- * + p below 2.26p, for operands of magnitudes up to 2^15. */
-static __attribute__((noinline)) void vec_mul_loose(VEC *r, const VEC *a, const VEC *b) {
-    zk_fp52x8 sa, sb;
-    __m512i t0[16], t1[16], t[16];
-    zk_fp52x8_add_loose(&sa, &a->c0, &a->c1);
-    zk_fp52x8_carry_factor(&sa, &sa);
-    zk_fp52x8_add_loose(&sb, &b->c0, &b->c1);
-    zk_fp52x8_carry_factor(&sb, &sb);
-    wide_product(t0, &a->c0, &b->c0);
-    wide_product(t1, &a->c1, &b->c1);
-    zk_fp52x8_product(t, &sa, &sb);
-    ZK_UNROLL for (int i = 0; i < 8; i++) {
-        t[i] = _mm512_sub_epi64(t[i], _mm512_add_epi64(t0[i], t1[i]));
-        t[i + 8] = _mm512_sub_epi64(t[i + 8], _mm512_add_epi64(t0[i + 8], t1[i + 8]));
-    }
-    zk_fp52x8_montgomery(&r->c1, t);
-    ZK_UNROLL for (int i = 0; i < 8; i++) {
-        t[i] = _mm512_sub_epi64(t0[i], t1[i]);
-        t[i + 8] = _mm512_add_epi64(_mm512_sub_epi64(t0[i + 8], t1[i + 8]), zk_v8_set1(zk_fp52_multiples[i][1]));
-    }
-    zk_fp52x8_montgomery(&r->c0, t);
-}
+#define vec_mul_loose zk_fp2_52x8_mul_loose
 static void vec_carry(VEC *r, const VEC *a) {
     zk_fp52x8_carry(&r->c0, &a->c0);
     zk_fp52x8_carry(&r->c1, &a->c1);
@@ -81,13 +49,8 @@ static void vec_mul(VEC *r, const VEC *a, const VEC *b) {
     vec_mul_loose(&t, a, b);
     vec_carry(r, &t);
 }
-static __attribute__((noinline)) void fp_mul_loose(zk_fp52x8 *r, const zk_fp52x8 *a, const zk_fp52x8 *b) {
-    zk_fp52x8_mul_loose(r, a, b);
-}
-ZK_INLINE void vec_blend(VEC *r, const VEC *a, const VEC *b, __mmask8 lanes) {
-    zk_fp52x8_blend(&r->c0, &a->c0, &b->c0, lanes);
-    zk_fp52x8_blend(&r->c1, &a->c1, &b->c1, lanes);
-}
+#define fp_mul_loose zk_fp52x8_mul_loose_fn
+#define vec_blend zk_fp2_52x8_blend
 /* Tight below 8p -> reduced. */
 ZK_INLINE void vec_reduce_small(VEC *r, const VEC *a) {
     zk_fp52x8_reduce(&r->c0, &a->c0);
@@ -171,17 +134,7 @@ static void vec_load_elements(VEC *r, const FE *const element[8], const bool y) 
     zk_v8_transpose(w, t);
     zk_fp52x8_from_words(&r->c1, w + (y ? 2 : 0));
 }
-static void vec_to_elements(FE r[8], const VEC *a) {
-    const zk_fp52x8 *part[2] = {&a->c0, &a->c1};
-    for (int c = 0; c < 2; c++) {
-        __m512i w[6];
-        uint64_t word[6][8];
-        zk_fp52x8_to_words(w, part[c]);
-        for (int i = 0; i < 6; i++) _mm512_storeu_si512(word[i], w[i]);
-        for (int k = 0; k < 8; k++)
-            for (int i = 0; i < 6; i++) (c ? &r[k].c1 : &r[k].c0)->l[i] = word[i][k];
-    }
-}
+#define vec_to_elements zk_fp2_52x8_to_elements
 ZK_INLINE void vec_broadcast(VEC *r, const FE *a) {
     zk_fp52x8_broadcast(&r->c0, &a->c0);
     zk_fp52x8_broadcast(&r->c1, &a->c1);
