@@ -209,6 +209,27 @@ void engine_lane_forget_circuit(engine_lane *lane, engine_circuit *circuit);
 /* ---- lane.c ---- */
 void *engine_lane_main(void *lane);
 
+/* ---- process.c: need the lock, which is given up meanwhile ---- */
+cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err);
+/* The process is over, or is to be (force): nothing of it is left afterwards. `how` (may be NULL) says how it ended. */
+void engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how);
+void engine_lane_retire(engine_lane *lane, const char *why);
+
+/* ---- outcome.c: need the lock, which is given up meanwhile ---- */
+/* The partition is to be tried again, by whoever comes; false: it was tried often enough. */
+bool engine_give_back(engine_lane *lane, bool counts, uint64_t delay_ns);
+void engine_task_prepared(engine_lane *lane, const zk_ipc_message *done);
+void engine_task_proved(engine_lane *lane, const zk_ipc_message *done);
+/* Returns whether the process can go on. */
+bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done);
+void engine_task_crashed(engine_lane *lane, const char *how, cuzk_err *err);
+void engine_fail_job(engine_lane *lane, cuzk_status status, const char *message);
+void engine_finish_call(engine_lane *lane, cuzk_status status, const char *message, const zk_ipc_message *done);
+/* Circuits whose loading did not come to an end are not there. */
+void engine_settle_circuits(engine_lane *lane);
+/* Whether any lane can still do work of this priority. */
+bool engine_some_lane_left(const zk_engine *engine, zk_priority priority);
+
 /* ---- status.c: need the lock ---- */
 void engine_observe(zk_engine *engine, unsigned histogram, uint64_t ns);
 void engine_trace_add(zk_engine *engine, const char *job_id, int pid, const char *text, size_t n_text);

@@ -1,0 +1,228 @@
+/* What follows from the end of a task: partitions kept, tried again or given up, jobs ended. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/span.h"
+#include "engine/engine_impl.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+enum { MAX_WRONG = 2 };
+
+static void lock(engine_lane *lane) { pthread_mutex_lock(&lane->engine->lock); }
+static void unlock(engine_lane *lane) { pthread_mutex_unlock(&lane->engine->lock); }
+
+/* The partition is to be tried again, by whoever comes; false: it was tried often enough. Needs the lock. */
+bool engine_give_back(engine_lane *lane, bool counts, uint64_t delay_ns) {
+    zk_engine *engine = lane->engine;
+    engine_task *task = &lane->task;
+    engine_job *job = task->job;
+    if (!engine_job_is_open(job)) return true;
+    engine->n_retries += counts;
+    if (task->type == TASK_PREPARE) {
+        job->phase = ENGINE_NEW;
+        job->prepare_attempts += counts;
+        job->prepare_not_before_ns = zk_now_ns() + delay_ns;
+        return job->prepare_attempts < engine->options.max_attempts;
+    }
+    engine_partition *p = &job->partitions[task->partition];
+    *p = (engine_partition){.lane = -1, .attempts = p->attempts + counts, .not_before_ns = zk_now_ns() + delay_ns};
+    return p->attempts < engine->options.max_attempts;
+}
+
+/* Needs the lock. */
+static void take_over_partition(engine_job *job, const zk_journal_partition *kept) {
+    if (kept->index >= job->n_partitions || job->partitions[kept->index].state == ZK_PARTITION_DONE) return;
+    engine_partition *p = &job->partitions[kept->index];
+    p->state = ZK_PARTITION_DONE;
+    p->synth_ns = kept->synth_ns;
+    p->gpu_ns = kept->gpu_ns;
+    p->synth_start_ns = p->gpu_start_ns = 0;
+    memcpy(job->proofs[kept->index], kept->proof, sizeof job->proofs[0]);
+    job->synth_ns += kept->synth_ns;
+    job->gpu_ns += kept->gpu_ns;
+    job->srs_load_ns += kept->srs_load_ns;
+    job->n_done++;
+}
+
+typedef struct kept_partitions {
+    zk_journal_partition *list;
+    size_t n, capacity;
+    bool no_memory;
+} kept_partitions;
+
+static void collect(void *ctx, const zk_journal_partition *partition) {
+    kept_partitions *kept = ctx;
+    if (zk_grow((void **)&kept->list, &kept->capacity, kept->n + 1, sizeof *kept->list))
+        kept->list[kept->n++] = *partition;
+    else
+        kept->no_memory = true; /* it is proved again */
+}
+
+/* What was proved before the engine ended last time. Needs the lock, which is given up meanwhile. */
+static cuzk_status recover_partitions(engine_lane *lane, engine_job *job, cuzk_err *err) {
+    zk_engine *engine = lane->engine;
+    kept_partitions kept = {0};
+    job->phase = ENGINE_PREPARING; /* nobody takes a partition until it is known which are there */
+    unlock(lane);
+    cuzk_status status = engine->journal->ops->each_partition(engine->journal, job->meta.job_id, collect, &kept, err);
+    lock(lane);
+    if (engine_job_is_open(job)) {
+        for (size_t i = 0; i < kept.n; i++) take_over_partition(job, &kept.list[i]);
+        job->phase = ENGINE_READY;
+    }
+    free(kept.list);
+    return status;
+}
+
+/* Needs the lock, which is given up meanwhile. */
+void engine_task_prepared(engine_lane *lane, const zk_ipc_message *done) {
+    zk_engine *engine = lane->engine;
+    engine_job *job = lane->task.job;
+    cuzk_err err = {0};
+    engine_observe(engine, HISTOGRAM_PREPARE, done->total_ns);
+    if (!engine_job_is_open(job)) return;
+    /* The input decides what is proved; the request's numbers had to agree with it. */
+    job->meta.kind = done->kind;
+    job->meta.sector_bytes = done->sector_bytes;
+    cuzk_status status = zk_circuit_id(job->circuit_id, (zk_proof_kind)done->kind, done->sector_bytes, &err);
+    if (status == CUZK_OK) status = engine_job_prepared(job, done->n_partitions, &err);
+    if (status == CUZK_OK && job->recovered) status = recover_partitions(lane, job, &err);
+    pthread_cond_broadcast(&engine->work);
+    unlock(lane);
+    if (status != CUZK_OK)
+        engine_job_end(engine, job, ZK_OUTCOME_FAILED, status, err.message);
+    else
+        engine_job_finish_if_done(engine, job);
+    lock(lane);
+}
+
+/* Needs the lock, which is given up meanwhile. */
+void engine_task_proved(engine_lane *lane, const zk_ipc_message *done) {
+    zk_engine *engine = lane->engine;
+    engine_job *job = lane->task.job;
+    zk_journal_partition kept = {.index = lane->task.partition,
+                                 .srs_load_ns = done->srs_load_ns,
+                                 .synth_ns = done->synth_ns,
+                                 .gpu_ns = done->gpu_ns};
+    memcpy(kept.proof, done->proof, sizeof kept.proof);
+    for (unsigned i = 0; i < 6; i++) engine_observe(engine, HISTOGRAM_STAGES + i, done->stage_ns[i]);
+    if (!done->already_loaded) engine_observe(engine, HISTOGRAM_SRS, done->srs_load_ns);
+    lane->n_proved++;
+    if (!engine_job_is_open(job)) return;
+    bool last = job->n_partitions == 1;
+    unlock(lane);
+    /* The end of the job says the same for a single one. */
+    cuzk_err err = {0};
+    if (!last && engine->journal->ops->partition_done(engine->journal, job->meta.job_id, &kept, &err) != CUZK_OK)
+        ZK_LOG_ERROR("a partition could not be written to the journal; only a restart would notice",
+                     zk_kv_str("error", err.message));
+    lock(lane);
+    if (!engine_job_is_open(job)) return;
+    take_over_partition(job, &kept);
+    job->partitions[kept.index].taken = false;
+    job->partitions[kept.index].lane = (int)lane->id;
+    unlock(lane);
+    engine_job_finish_if_done(engine, job);
+    lock(lane);
+}
+
+/* Needs the lock, which is given up meanwhile. */
+void engine_fail_job(engine_lane *lane, cuzk_status status, const char *message) {
+    engine_job *job = lane->task.job;
+    char text[512];
+    if (lane->task.type == TASK_PROVE)
+        snprintf(text, sizeof text, "partition %" PRIu32 ": %.480s", lane->task.partition, message);
+    else
+        snprintf(text, sizeof text, "%.511s", message);
+    unlock(lane);
+    engine_job_end(lane->engine, job, ZK_OUTCOME_FAILED, status, text);
+    lock(lane);
+}
+
+/* Whether any lane can still do work of this priority. */
+bool engine_some_lane_left(const zk_engine *engine, zk_priority priority) {
+    for (unsigned i = 0; i < engine->n_lanes; i++)
+        if (engine->lanes[i].state != ZK_WORKER_RETIRED && engine->lanes[i].min_priority <= priority) return true;
+    return false;
+}
+
+/* Needs the lock, which is given up meanwhile. Returns whether the process can go on. */
+bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
+    zk_engine *engine = lane->engine;
+    engine_job *job = lane->task.job;
+    cuzk_status status = (cuzk_status)done->status;
+    if (done->wrong_proof) {
+        engine->n_wrong++;
+        lane->n_wrong++;
+        ZK_LOG_ERROR("a proof does not verify", zk_kv_u64("worker", lane->id), zk_kv_str("device", lane->device),
+                     zk_kv_str("job", job->meta.job_id), zk_kv_u64("partition", lane->task.partition));
+        unlock(lane);
+        engine_keep_evidence(engine, job, lane, done);
+        lock(lane);
+        bool again = engine_give_back(lane, true, 0);
+        if (lane->n_wrong >= MAX_WRONG) engine_lane_retire(lane, "two wrong proofs");
+        if (!engine_some_lane_left(engine, job->priority))
+            engine_fail_job(lane, CUZK_DEVICE, "no worker is left: all were retired for wrong proofs");
+        else if (!again)
+            engine_fail_job(lane, status, done->message);
+        return false; /* with fresh memory next time */
+    }
+    switch (cuzk_status_classify(status)) {
+    case CUZK_CLASS_CANCELLED:
+        engine_give_back(lane, false, 0);
+        return true;
+    case CUZK_CLASS_RESOURCE:
+        if (status == CUZK_EXHAUSTED) {
+            engine_give_back(lane, false, SECOND_NS);
+            return true;
+        }
+        if (!engine_give_back(lane, true, SECOND_NS)) engine_fail_job(lane, status, done->message);
+        return true;
+    case CUZK_CLASS_DEVICE:
+        if (!engine_give_back(lane, true, 0)) engine_fail_job(lane, status, done->message);
+        return false; /* device errors stick to the process */
+    default:
+        engine_fail_job(lane, status, done->message);
+        return true;
+    }
+}
+
+void engine_finish_call(engine_lane *lane, cuzk_status status, const char *message, const zk_ipc_message *done) {
+    engine_key_call *call = lane->task.call;
+    if (!call) return;
+    call->status = status;
+    if (status != CUZK_OK) (void)ZK_FAIL(&call->err, status, "%s", message);
+    call->already_loaded = done && done->already_loaded;
+    call->load_ns = done ? done->total_ns : 0;
+    call->done = true;
+    pthread_cond_broadcast(&lane->engine->done);
+}
+
+/* Circuits whose loading did not come to an end are not there. */
+void engine_settle_circuits(engine_lane *lane) {
+    uint64_t now = zk_now_ns();
+    for (unsigned i = lane->n_circuits; i-- > 0;) {
+        engine_circuit *c = &lane->circuits[i];
+        if (c->kind == lane->task.kind && c->sector_bytes == lane->task.sector_bytes) c->last_used_ns = now;
+        if (c->loading) engine_lane_forget_circuit(lane, c);
+    }
+}
+
+void engine_task_crashed(engine_lane *lane, const char *how, cuzk_err *err) {
+    zk_engine *engine = lane->engine;
+    char text[512];
+    snprintf(text, sizeof text, "the worker process died (%s)", how);
+    engine->n_crashes++;
+    lane->n_crashes++;
+    ZK_LOG_ERROR("worker died", zk_kv_u64("worker", lane->id), zk_kv_str("how", how), zk_kv_str("error", err->message),
+                 zk_kv_str("job", lane->task.job ? lane->task.job->meta.job_id : ""), zk_kv_str("stage", lane->stage));
+    if (lane->task.job && !engine_give_back(lane, true, 0)) {
+        snprintf(text, sizeof text, "given up after %" PRIu32 " attempts: the worker process died each time (%s) in %s",
+                 engine->options.max_attempts, how, lane->stage[0] ? lane->stage : "its first step");
+        engine_fail_job(lane, CUZK_DEVICE, text);
+    }
+    engine_finish_call(lane, CUZK_DEVICE, text, NULL);
+}

@@ -1,0 +1,143 @@
+/* The process of a worker, as the daemon sees it: started, greeted, ended. */
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/span.h"
+#include "engine/engine_impl.h"
+
+enum { START_TIMEOUT_MS = 30000, WORKER_FD = 3 };
+
+extern char **environ;
+
+static void lock(engine_lane *lane) { pthread_mutex_lock(&lane->engine->lock); }
+static void unlock(engine_lane *lane) { pthread_mutex_unlock(&lane->engine->lock); }
+
+static cuzk_status spawn(pid_t *pid, int *fd, engine_lane *lane, cuzk_err *err) {
+    const zk_engine_options *o = &lane->engine->options;
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return ZK_FAIL(err, CUZK_EXHAUSTED, "worker: socketpair: %s", strerror(errno));
+    int bytes = 4 * ZK_IPC_MAX_TEXT;
+    for (int i = 0; i < 2; i++) setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    char threads[16], number[16];
+    snprintf(threads, sizeof threads, "%u", o->worker_threads);
+    snprintf(number, sizeof number, "%d", WORKER_FD);
+    const char *argv[] = {o->worker_program,
+                          "worker",
+                          "--fd",
+                          number,
+                          "--threads",
+                          threads,
+                          "--params",
+                          o->param_cache,
+                          "--spool",
+                          o->spool_dir,
+                          o->worker_fault ? "--fault" : NULL,
+                          o->worker_fault,
+                          NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attr);
+    /* dup2 to the same number keeps the descriptor open across exec, too */
+    posix_spawn_file_actions_adddup2(&actions, pair[1], WORKER_FD);
+    posix_spawn_file_actions_addclosefrom_np(&actions, WORKER_FD + 1);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+    int code = posix_spawn(pid, o->worker_program, &actions, &attr, (char *const *)(uintptr_t)argv, environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pair[1]);
+    if (code != 0) {
+        close(pair[0]);
+        return ZK_FAIL(err, CUZK_IO, "worker: cannot start %s: %s", o->worker_program, strerror(code));
+    }
+    *fd = pair[0];
+    return CUZK_OK;
+}
+
+/* How a process ended, for messages. */
+static void describe_exit(char *text, size_t n, int status) {
+    if (WIFSIGNALED(status))
+        snprintf(text, n, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, n, "exit code %d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+}
+
+/* The process is over, or is to be: nothing of it is left afterwards. Needs the lock, which is given up meanwhile. */
+void engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how) {
+    zk_engine *engine = lane->engine;
+    pid_t pid = lane->pid;
+    int status = 0;
+    if (!pid) return;
+    lane->pid = 0; /* nobody sends it signals from now on: it is reaped here */
+    lane->stopped = false;
+    unlock(lane);
+    if (force) kill(pid, SIGKILL);
+    kill(pid, SIGCONT);
+    close(lane->fd);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+    if (how) describe_exit(how, n_how, status);
+    lock(lane);
+    lane->fd = -1;
+    lane->state = lane->state == ZK_WORKER_RETIRED ? ZK_WORKER_RETIRED : ZK_WORKER_OFF;
+    lane->n_circuits = 0;
+    engine_release(lane, lane->reserved_bytes);
+    free(lane->memory_text);
+    lane->memory_text = NULL;
+    lane->retire_pending_bytes = lane->retire_pending_items = 0;
+    engine_balance(engine);
+}
+
+/* Needs the lock, which is given up meanwhile. */
+cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err) {
+    pid_t pid = 0;
+    int fd = -1;
+    lane->state = ZK_WORKER_STARTING;
+    unlock(lane);
+    zk_ipc_message hello = {0};
+    cuzk_status status = spawn(&pid, &fd, lane, err);
+    if (status == CUZK_OK) {
+        uint64_t until = zk_now_ns() + START_TIMEOUT_MS * UINT64_C(1000000);
+        do {
+            status = zk_ipc_receive(&hello, NULL, fd, 100, err);
+        } while (status == CUZK_EXHAUSTED && zk_now_ns() < until && !lane->engine->stopping);
+        if (status == CUZK_EXHAUSTED) status = ZK_FAIL(err, status, "worker: no word from process %d", (int)pid);
+        if (status == CUZK_OK && (hello.type != ZK_IPC_HELLO || hello.version != ZK_IPC_VERSION))
+            status =
+                ZK_FAIL(err, CUZK_INTERNAL, "worker: %s is of another version", lane->engine->options.worker_program);
+    }
+    lock(lane);
+    if (pid) {
+        lane->pid = pid;
+        lane->fd = fd;
+    }
+    if (status != CUZK_OK) {
+        char how[64] = "";
+        engine_lane_end(lane, true, how, sizeof how);
+        lane->state = ZK_WORKER_OFF;
+        return status;
+    }
+    memcpy(lane->device_kind, hello.device_kind, sizeof lane->device_kind);
+    memcpy(lane->device, hello.device, sizeof lane->device);
+    lane->device_memory_bytes = hello.bytes;
+    lane->n_starts++;
+    lane->start_failures = 0;
+    return CUZK_OK;
+}
+
+void engine_lane_retire(engine_lane *lane, const char *why) {
+    ZK_LOG_ERROR("worker retired", zk_kv_u64("worker", lane->id), zk_kv_str("device", lane->device),
+                 zk_kv_str("why", why));
+    lane->state = ZK_WORKER_RETIRED;
+}
