@@ -1,12 +1,13 @@
 /* cuzk bench synthesize, prove, setup, verify: the stages of a whole proof */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "cli/bench.h"
-#include "cli/circuits.h"
 #include "cli/commands.h"
 #include "cli/job.h"
 #include "cli/proving.h"
@@ -17,7 +18,7 @@
 typedef struct bench_args {
     cli_bench bench;
     cli_input input;
-    const char *params_dir, *toxic_path;
+    cli_key_args keys;
     uint64_t log2_n; /* of the chain; 0: not given */
     uint64_t batch;  /* 0: not given */
 } bench_args;
@@ -102,14 +103,13 @@ static cuzk_status bench_prove(bench_args *args, const cli_option *options, size
     cli_bench *bench = &args->bench;
     bool is_chain = args->log2_n != 0;
     if (is_chain) ZK_TRY(check_log2_n(args->log2_n, err));
-    if (!args->toxic_path == !args->params_dir)
-        return ZK_FAIL(err, CUZK_USAGE, "expected one of --params DIR and --test-toxic FILE (see --help)");
+    ZK_TRY(cli_key_args_check(&args->keys, err));
+    if (is_chain && args->keys.params_dir) return ZK_FAIL(err, CUZK_USAGE, "--chain needs --test-toxic FILE");
     chain c = {0};
     zk_job *job = NULL;
     zk_program *program = NULL;
     uint8_t(*hints)[32] = NULL, (*publics)[32] = NULL;
-    char *params_path = NULL;
-    cli_test_keys keys = {0};
+    cli_key key = {0};
     proof_run run = {0};
     zk_blinding blinding;
     char identifier[ZK_IDENTIFIER_MAX];
@@ -131,17 +131,9 @@ static cuzk_status bench_prove(bench_args *args, const cli_option *options, size
                                          job->n_publics, &blinding};
     }
     const zk_program *circuit = is_chain ? c.program : program;
-    if (args->toxic_path) {
-        ZK_GOTO(cli_test_keys_make(&keys, circuit, args->toxic_path, bench->pool, NULL, err));
-        params_path = zk_strdup(keys.params_path);
-    } else if (is_chain) {
-        ZK_GOTO(ZK_FAIL(err, CUZK_USAGE, "--chain needs --test-toxic FILE"));
-    } else {
-        ZK_GOTO(zk_job_identifier(identifier, job, err));
-        ZK_GOTO(cli_key_path(&params_path, args->params_dir, identifier, ".params", err));
-    }
-    if (!params_path) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path"));
-    ZK_GOTO(cli_prover_open(&run.prover, circuit, params_path, &bench->work, bench->pool, NULL, err));
+    if (!is_chain) ZK_GOTO(zk_job_identifier(identifier, job, err));
+    ZK_GOTO(cli_key_find(&key, &args->keys, is_chain ? NULL : identifier, NULL, err));
+    ZK_GOTO(cli_prover_open(&run.prover, circuit, &key, &bench->work, bench->pool, NULL, err));
     bench->backend = run.prover.backend;
     ZK_GOTO(cli_bench_measure(bench, prove_once, &run, err));
     zk_sha256(bench->checksum, run.proof, sizeof run.proof);
@@ -150,8 +142,7 @@ static cuzk_status bench_prove(bench_args *args, const cli_option *options, size
     ZK_GOTO(cli_bench_report(bench, fields, 2, circuit->n_rows, "constraints", err));
 out:
     cli_prover_close(&run.prover);
-    cli_test_keys_remove(&keys);
-    free(params_path);
+    cli_key_clear(&key);
     free(hints);
     free(publics);
     zk_program_destroy(program);
@@ -252,51 +243,71 @@ static void fix_toxic(zk_toxic_waste *toxic) {
     for (uint64_t i = 0; i < 5; i++) cli_bench_scalar(values[i], 9, i);
 }
 
-/* A chain and where its keys go. */
-typedef struct chain_keys {
+typedef struct setup_run {
     chain chain;
-    cli_test_keys files;
+    zk_backend *backend;
+    char dir[256], params_path[300], vk_path[300]; /* dir "": there is none */
     zk_toxic_waste toxic;
-    zk_setup_options options;
     zk_setup_result result;
-} chain_keys;
+    zk_pool *pool;
+} setup_run;
 
-static cuzk_status chain_keys_open(chain_keys *k, unsigned log2_n, zk_pool *pool, cuzk_err *err) {
-    ZK_TRY(cli_test_keys_folder(&k->files, err));
-    fix_toxic(&k->toxic);
-    k->options = (zk_setup_options){
-        .toxic = &k->toxic, .params_path = k->files.params_path, .vk_path = k->files.vk_path, .pool = pool};
-    return chain_make(&k->chain, log2_n, err);
+static cuzk_status make_folder(setup_run *run, cuzk_err *err) {
+    const char *tmp = getenv("TMPDIR");
+    int n = snprintf(run->dir, sizeof run->dir, "%s/cuzk-keys-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    errno = ENAMETOOLONG; /* unless mkdtemp says something else */
+    if (n < 0 || (size_t)n >= sizeof run->dir || !mkdtemp(run->dir)) {
+        cuzk_status status =
+            ZK_FAIL(err, CUZK_IO, "%s: cannot make a folder for test keys: %s", run->dir, strerror(errno));
+        run->dir[0] = 0;
+        return status;
+    }
+    snprintf(run->params_path, sizeof run->params_path, "%s/test.params", run->dir);
+    snprintf(run->vk_path, sizeof run->vk_path, "%s/test.vk", run->dir);
+    return CUZK_OK;
 }
 
-static void chain_keys_close(chain_keys *k) {
-    chain_free(&k->chain);
-    cli_test_keys_remove(&k->files);
+static void remove_folder(setup_run *run) {
+    if (!run->dir[0]) return;
+    unlink(run->params_path);
+    unlink(run->vk_path);
+    rmdir(run->dir);
 }
 
 static cuzk_status setup_once(void *ctx, cuzk_err *err) {
-    chain_keys *k = ctx;
-    return zk_setup(&k->result, k->chain.program, &k->options, err);
+    setup_run *run = ctx;
+    zk_setup_options options = {.toxic = &run->toxic,
+                                .params_path = run->params_path,
+                                .vk_path = run->vk_path,
+                                .backend = run->backend,
+                                .pool = run->pool};
+    return zk_setup(&run->result, run->chain.program, &options, err);
 }
 
 static cuzk_status bench_setup(bench_args *args, cuzk_err *err) {
     cli_bench *bench = &args->bench;
     uint64_t log2_n = args->log2_n ? args->log2_n : DEFAULT_SETUP_LOG2_N;
-    chain_keys k = {0};
+    setup_run run = {.pool = bench->pool};
     cuzk_status status = CUZK_OK;
     ZK_TRY(check_log2_n(log2_n, err));
-    ZK_GOTO(chain_keys_open(&k, (unsigned)log2_n, bench->pool, err));
-    ZK_GOTO(cli_bench_measure(bench, setup_once, &k, err));
-    memcpy(bench->checksum, k.result.params_sha256, 32);
-    cli_bench_field fields[] = {{"constraints", k.chain.program->n_rows}, {"params_bytes", k.result.params_bytes}};
-    ZK_GOTO(cli_bench_report(bench, fields, 2, k.chain.program->n_rows, "constraints", err));
+    fix_toxic(&run.toxic);
+    ZK_GOTO(make_folder(&run, err));
+    ZK_GOTO(chain_make(&run.chain, (unsigned)log2_n, err));
+    ZK_GOTO(cli_backend_open(&run.backend, &bench->work, bench->pool, err));
+    bench->backend = run.backend;
+    ZK_GOTO(cli_bench_measure(bench, setup_once, &run, err));
+    memcpy(bench->checksum, run.result.params_sha256, 32);
+    cli_bench_field fields[] = {{"constraints", run.chain.program->n_rows}, {"params_bytes", run.result.params_bytes}};
+    ZK_GOTO(cli_bench_report(bench, fields, 2, run.chain.program->n_rows, "constraints", err));
 out:
-    chain_keys_close(&k);
+    zk_backend_close(run.backend);
+    chain_free(&run.chain);
+    remove_folder(&run);
     return status;
 }
 
 typedef struct verify_run {
-    zk_prepared_vk *vk;
+    const zk_prepared_vk *vk;
     uint8_t *proofs;        /* [n] */
     uint8_t (*publics)[32]; /* [n] one a proof */
     size_t n;
@@ -314,40 +325,37 @@ static cuzk_status bench_verify(bench_args *args, cuzk_err *err) {
     uint64_t batch = args->batch ? args->batch : 1;
     if (batch > MAX_BATCH)
         return ZK_FAIL(err, CUZK_USAGE, "--batch: found %" PRIu64 ", expected at most %d", batch, MAX_BATCH);
-    chain_keys k = {0};
+    chain c = {0};
+    cli_key key = {0};
     cli_prover prover = {0};
-    zk_vk vk = {0};
     verify_run run = {.n = batch, .pool = bench->pool};
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(chain_keys_open(&k, VERIFY_LOG2_N, bench->pool, err));
-    ZK_GOTO(setup_once(&k, err));
-    ZK_GOTO(zk_vk_read(&vk, k.files.vk_path, err));
-    ZK_GOTO(zk_prepared_vk_create(&run.vk, &vk, k.files.vk_path, err));
-    ZK_GOTO(cli_prover_open(&prover, k.chain.program, k.files.params_path, &bench->work, bench->pool, NULL, err));
+    fix_toxic(&key.toxic);
+    ZK_GOTO(chain_make(&c, VERIFY_LOG2_N, err));
+    ZK_GOTO(cli_prover_open(&prover, c.program, &key, &bench->work, bench->pool, NULL, err));
+    run.vk = prover.key->prepared;
     run.proofs = zk_malloc(batch * ZK_PROOF_BYTES);
     run.publics = zk_malloc(batch * 32);
     if (!run.proofs || !run.publics)
         ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %" PRIu64 " proofs", batch));
-    zk_prove_request request = {.hints = (const uint8_t(*)[32])k.chain.hints, .n_hints = k.chain.n_hints};
+    zk_prove_request request = {.hints = (const uint8_t(*)[32])c.hints, .n_hints = c.n_hints};
     for (uint64_t i = 0; i < batch; i++) {
         ZK_GOTO(zk_prove(run.proofs + i * ZK_PROOF_BYTES, prover.prover, &request, NULL, err));
-        memcpy(run.publics[i], k.chain.public_input, 32);
+        memcpy(run.publics[i], c.public_input, 32);
     }
     ZK_GOTO(cli_bench_measure(bench, verify_once, &run, err));
     run.publics[0][0] ^= 1;
     if (verify_once(&run, NULL) != CUZK_BAD_PROOF)
         ZK_GOTO(ZK_FAIL(err, CUZK_INTERNAL, "%s: a false statement was accepted", bench->name));
     bench->checked = true;
-    zk_sha256(bench->checksum, k.chain.public_input, 32);
+    zk_sha256(bench->checksum, c.public_input, 32);
     cli_bench_field fields[] = {{"batch", batch}};
     ZK_GOTO(cli_bench_report(bench, fields, 1, batch, "proofs", err));
 out:
     cli_prover_close(&prover);
-    zk_prepared_vk_destroy(run.vk);
-    zk_vk_clear(&vk);
     free(run.proofs);
     free(run.publics);
-    chain_keys_close(&k);
+    chain_free(&c);
     return status;
 }
 
@@ -366,8 +374,7 @@ static int run(const cli_command *self, int argc, char **argv, enum bench_kind k
         CLI_DEVICE_OPTIONS(args.bench.work),
         kind == BENCH_VERIFY ? batch_option : chain_option,
         CLI_INPUT_OPTIONS(args.input),
-        {"params", "DIR", CLI_STRING, &args.params_dir, "folder of the key files"},
-        {"test-toxic", "FILE", CLI_STRING, &args.toxic_path, "instead of --params: test keys made for this run"},
+        CLI_KEY_OPTIONS(args.keys),
     };
     enum { N_OPTIONS = sizeof options / sizeof options[0], N_INPUT_OPTIONS = 4, N_KEY_OPTIONS = 2 };
     size_t n_options = N_OPTIONS;

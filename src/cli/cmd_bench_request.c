@@ -8,7 +8,6 @@
 
 #include "base/alloc.h"
 #include "cli/bench.h"
-#include "cli/circuits.h"
 #include "cli/commands.h"
 #include "cli/job.h"
 #include "cli/partitions.h"
@@ -16,7 +15,8 @@
 
 typedef struct request_args {
     cli_bench bench;
-    const char *folder, *params_dir, *toxic_path;
+    cli_key_args keys;
+    const char *folder;
     bool steady;
 } request_args;
 
@@ -131,24 +131,17 @@ out:
 static cuzk_status open_run(request_run *run, zk_job *job, cuzk_err *err) {
     const request_args *args = run->args;
     cuzk_status status = CUZK_OK;
-    char identifier[ZK_IDENTIFIER_MAX], *params_path = NULL;
-    cli_test_keys keys = {0};
+    char identifier[ZK_IDENTIFIER_MAX];
+    cli_key key = {0};
     run->n_partitions = job->n_partitions;
     ZK_TRY(zk_job_program(&run->program, job, err));
     run->proofs = zk_malloc((size_t)run->n_partitions * ZK_PROOF_BYTES);
     if (!run->proofs) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for proofs");
-    if (args->toxic_path) {
-        ZK_GOTO(cli_test_keys_make(&keys, run->program, args->toxic_path, args->bench.pool, NULL, err));
-        params_path = zk_strdup(keys.params_path);
-        if (!params_path) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path"));
-    } else {
-        ZK_GOTO(zk_job_identifier(identifier, job, err));
-        ZK_GOTO(cli_key_path(&params_path, args->params_dir, identifier, ".params", err));
-    }
-    ZK_GOTO(cli_prover_open(&run->prover, run->program, params_path, &args->bench.work, args->bench.pool, NULL, err));
+    ZK_GOTO(zk_job_identifier(identifier, job, err));
+    ZK_GOTO(cli_key_find(&key, &args->keys, identifier, NULL, err));
+    ZK_GOTO(cli_prover_open(&run->prover, run->program, &key, &args->bench.work, args->bench.pool, NULL, err));
 out:
-    cli_test_keys_remove(&keys);
-    free(params_path);
+    cli_key_clear(&key);
     return status;
 }
 
@@ -157,8 +150,7 @@ static cuzk_status bench_request(request_args *args, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     request_run run = {.args = args};
     zk_job *job = NULL;
-    if (!args->toxic_path == !args->params_dir)
-        return ZK_FAIL(err, CUZK_USAGE, "expected one of --params DIR and --test-toxic FILE (see --help)");
+    ZK_TRY(cli_key_args_check(&args->keys, err));
     ZK_GOTO(paths_read(&run.paths, args->folder, err));
     ZK_GOTO(read_job(&job, run.paths.items[0], err));
     ZK_GOTO(open_run(&run, job, err));
@@ -188,8 +180,7 @@ static int run_request(const cli_command *self, int argc, char **argv) {
         CLI_BENCH_OPTIONS(args.bench),
         CLI_DEVICE_OPTIONS(args.bench.work),
         {"steady", NULL, CLI_FLAG, &args.steady, "the next request is read while one is proved"},
-        {"params", "DIR", CLI_STRING, &args.params_dir, "folder of the key files"},
-        {"test-toxic", "FILE", CLI_STRING, &args.toxic_path, "instead of --params: test keys made for this run"},
+        CLI_KEY_OPTIONS(args.keys),
     };
     cli_positional positionals[] = {
         {"FOLDER", &args.folder, "requests of one circuit (JSON of SubmitProofRequest), proved in turn", true}};

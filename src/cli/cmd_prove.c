@@ -5,7 +5,6 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "cli/circuits.h"
 #include "cli/commands.h"
 #include "cli/job.h"
 #include "cli/output.h"
@@ -16,28 +15,16 @@
 typedef struct prove_args {
     cli_input input;
     const char *file; /* explicit circuit */
-    const char *params_dir, *out_path, *blinding_path, *toxic_path, *trace_path;
+    cli_key_args keys;
+    const char *out_path, *blinding_path, *trace_path;
     uint64_t partition;
     bool one_partition, json, quiet;
     cli_work work;
 } prove_args;
 
 static cuzk_status check_args(const prove_args *args, cuzk_err *err) {
-    if (!args->params_dir == !args->toxic_path)
-        return ZK_FAIL(err, CUZK_USAGE, "expected one of --params DIR and --test-toxic FILE (see --help)");
+    ZK_TRY(cli_key_args_check(&args->keys, err));
     return zk_file_check_writable(args->out_path, err);
-}
-
-/* Where the keys of the circuit are; makes them when --test-toxic asks for it. free() the path. */
-static cuzk_status find_keys(char **path, cli_test_keys *keys, const prove_args *args, const zk_program *program,
-                             const char *identifier, zk_pool *pool, zk_trace *trace, cuzk_err *err) {
-    if (args->toxic_path) {
-        ZK_TRY(cli_test_keys_make(keys, program, args->toxic_path, pool, trace, err));
-        *path = zk_strdup(keys->params_path);
-        return *path ? CUZK_OK : ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path");
-    }
-    if (identifier) return cli_key_path(path, args->params_dir, identifier, ".params", err);
-    return cli_stem_path(path, args->params_dir, args->file, ".params", err);
 }
 
 /* ---- requests ---- */
@@ -98,13 +85,12 @@ static cuzk_status prove_job(const prove_args *args, const cli_option *options, 
                              zk_trace *trace, uint8_t **proofs, size_t *n_proofs, cuzk_err *err) {
     job_run run = {0};
     char identifier[ZK_IDENTIFIER_MAX];
-    char *params_path = NULL;
-    cli_test_keys keys = {0};
+    cli_key key = {0};
     cuzk_status status = CUZK_OK;
     ZK_GOTO(job_open(&run, args, options, n_options, pool, trace, err));
     ZK_GOTO(zk_job_identifier(identifier, run.job, err));
-    ZK_GOTO(find_keys(&params_path, &keys, args, run.program, identifier, pool, trace, err));
-    ZK_GOTO(cli_prover_open(&run.prover, run.program, params_path, &args->work, pool, trace, err));
+    ZK_GOTO(cli_key_find(&key, &args->keys, identifier, NULL, err));
+    ZK_GOTO(cli_prover_open(&run.prover, run.program, &key, &args->work, pool, trace, err));
     ZK_GOTO(job_prove(&run, err));
     *proofs = run.proofs;
     *n_proofs = run.n;
@@ -113,8 +99,7 @@ out:;
     zk_span *span = zk_span_open_kernel(trace, "release");
     free(run.proofs);
     job_close(&run);
-    cli_test_keys_remove(&keys);
-    free(params_path);
+    cli_key_clear(&key);
     zk_span_close(trace, span);
     return status;
 }
@@ -127,8 +112,7 @@ static cuzk_status prove_r1cs(const prove_args *args, const cli_option *options,
     (void)n_options;
     zk_r1cs_circuit circuit = {0};
     cli_prover prover = {0};
-    char *params_path = NULL;
-    cli_test_keys keys = {0};
+    cli_key key = {0};
     zk_blinding *blinding = NULL;
     uint8_t *proof = NULL;
     cuzk_status status = CUZK_OK;
@@ -137,8 +121,8 @@ static cuzk_status prove_r1cs(const prove_args *args, const cli_option *options,
     zk_span_close(trace, span);
     if (status != CUZK_OK) goto out;
     if (args->blinding_path) ZK_GOTO(cli_read_blinding(&blinding, 1, args->blinding_path, err));
-    ZK_GOTO(find_keys(&params_path, &keys, args, circuit.program, NULL, pool, trace, err));
-    ZK_GOTO(cli_prover_open(&prover, circuit.program, params_path, &args->work, pool, trace, err));
+    ZK_GOTO(cli_key_find(&key, &args->keys, NULL, args->file, err));
+    ZK_GOTO(cli_prover_open(&prover, circuit.program, &key, &args->work, pool, trace, err));
     proof = zk_malloc(ZK_PROOF_BYTES);
     if (!proof) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a proof"));
     zk_prove_request request = {
@@ -157,9 +141,8 @@ out:
     free(proof);
     free(blinding);
     cli_prover_close(&prover);
-    cli_test_keys_remove(&keys);
     zk_r1cs_circuit_clear(&circuit);
-    free(params_path);
+    cli_key_clear(&key);
     zk_span_close(trace, span);
     return status;
 }
@@ -194,8 +177,7 @@ static int run(const cli_command *self, int argc, char **argv, bool explicit_cir
     size_t n_proofs = 0;
     cli_option options[] = {
         {"o", "FILE", CLI_STRING, &args.out_path, "where the proof goes", true},
-        {"params", "DIR", CLI_STRING, &args.params_dir, "folder of the key files"},
-        {"test-toxic", "FILE", CLI_STRING, &args.toxic_path, "instead of --params: test keys made for this run"},
+        CLI_KEY_OPTIONS(args.keys),
         {"test-blinding", "FILE", CLI_STRING, &args.blinding_path,
          "fixed blinding, JSON [{\"r\": hex, \"s\": hex}, ...], one entry a partition (for tests)"},
         {"trace", "FILE", CLI_STRING, &args.trace_path, "write the timing tree as JSON"},

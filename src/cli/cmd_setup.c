@@ -87,17 +87,21 @@ static cuzk_status make_keys(const setup_args *args, const zk_program *program, 
         return report_reuse(args, present_bytes, params_path, vk_path, err);
     zk_toxic_waste toxic;
     if (args->toxic_path) ZK_TRY(cli_read_toxic(&toxic, args->toxic_path, err));
+    zk_backend *backend;
+    ZK_TRY(cli_backend_open(&backend, &args->work, pool, err));
     zk_setup_result result;
     zk_setup_options options = {
         .toxic = args->toxic_path ? &toxic : NULL,
         .params_path = params_path,
         .vk_path = vk_path,
         .resumable = args->toxic_path != NULL,
+        .backend = backend,
         .pool = pool,
         .progress = show_progress,
         .cancelled = cli_cancelled,
     };
     cuzk_status status = zk_setup(&result, program, &options, err);
+    zk_backend_close(backend);
     cli_progress_end();
     if (status != CUZK_OK) return status;
     return report(args, &result, params_path, vk_path, start_ns, err);
@@ -150,6 +154,7 @@ static int run(const cli_command *self, int argc, char **argv, bool explicit_cir
         {"reuse", NULL, CLI_FLAG, &args.reuse, "keep key files of this circuit that are there already"},
         {"json", NULL, CLI_FLAG, &args.json, "one JSON object on standard output"},
         CLI_WORK_OPTIONS(args.work),
+        CLI_DEVICE_OPTIONS(args.work),
         {"sector-size", "S", CLI_SIZE, &args.sector_bytes, "sector size: 2KiB, 8MiB, 512MiB, 32GiB, 64GiB", true},
     };
     cli_positional positionals[] = {

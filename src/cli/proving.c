@@ -1,16 +1,41 @@
 #include "cli/proving.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
+#include "cli/circuits.h"
 #include "cli/testdata.h"
 
-cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const char *params_path,
-                            const cli_work *work, zk_pool *pool, zk_trace *trace, cuzk_err *err) {
+cuzk_status cli_key_args_check(const cli_key_args *args, cuzk_err *err) {
+    if (!args->params_dir == !args->toxic_path)
+        return ZK_FAIL(err, CUZK_USAGE, "expected one of --params DIR and --test-toxic FILE (see --help)");
+    return CUZK_OK;
+}
+
+cuzk_status cli_key_find(cli_key *key, const cli_key_args *args, const char *identifier, const char *file,
+                         cuzk_err *err) {
+    key->params_path = NULL;
+    if (args->toxic_path) return cli_read_toxic(&key->toxic, args->toxic_path, err);
+    if (identifier) return cli_key_path(&key->params_path, args->params_dir, identifier, ".params", err);
+    return cli_stem_path(&key->params_path, args->params_dir, file, ".params", err);
+}
+
+void cli_key_clear(cli_key *key) {
+    free(key->params_path);
+    key->params_path = NULL;
+}
+
+static cuzk_status open_key(cli_prover *prover, const cli_key *key, cuzk_err *err) {
+    cli_progress(NULL, key->params_path ? "loading keys" : "making test keys", 0, 0);
+    if (key->params_path)
+        return zk_proving_key_load(&prover->key, prover->program, key->params_path, prover->pool, prover->trace, err);
+    return zk_proving_key_generate(&prover->key, prover->program, &key->toxic, prover->pool, prover->trace, err);
+}
+
+cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const cli_key *key, const cli_work *work,
+                            zk_pool *pool, zk_trace *trace, cuzk_err *err) {
     *prover = (cli_prover){.pool = pool, .trace = trace};
     cuzk_status status = CUZK_OK;
     zk_span *span = zk_span_open_kernel(trace, "open device");
@@ -19,9 +44,8 @@ cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const
     span = zk_span_open_kernel(trace, "load program");
     ZK_GOTO(zk_resident_program_load(&prover->program, prover->backend, program, err));
     zk_span_close(trace, span);
-    cli_progress(NULL, "loading keys", 0, 0);
     ZK_TRY(cli_check_cancelled(err));
-    ZK_TRY(zk_proving_key_load(&prover->key, prover->program, params_path, pool, trace, err));
+    ZK_TRY(open_key(prover, key, err));
     span = zk_span_open_kernel(trace, "buffers");
     ZK_GOTO(zk_prover_create(&prover->prover, prover->key, pool, err));
 out:
@@ -50,46 +74,6 @@ void cli_prover_close(cli_prover *prover) {
     zk_resident_program_unload(prover->program);
     zk_backend_close(prover->backend);
     *prover = (cli_prover){0};
-}
-
-cuzk_status cli_test_keys_folder(cli_test_keys *keys, cuzk_err *err) {
-    const char *tmp = getenv("TMPDIR");
-    int n = snprintf(keys->dir, sizeof keys->dir, "%s/cuzk-keys-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    errno = ENAMETOOLONG; /* unless mkdtemp says something else */
-    if (n < 0 || (size_t)n >= sizeof keys->dir || !mkdtemp(keys->dir)) {
-        cuzk_status status =
-            ZK_FAIL(err, CUZK_IO, "%s: cannot make a folder for test keys: %s", keys->dir, strerror(errno));
-        keys->dir[0] = 0;
-        return status;
-    }
-    snprintf(keys->params_path, sizeof keys->params_path, "%s/test.params", keys->dir);
-    snprintf(keys->vk_path, sizeof keys->vk_path, "%s/test.vk", keys->dir);
-    return CUZK_OK;
-}
-
-cuzk_status cli_test_keys_make(cli_test_keys *keys, const zk_program *program, const char *toxic_path, zk_pool *pool,
-                               zk_trace *trace, cuzk_err *err) {
-    zk_toxic_waste toxic;
-    ZK_TRY(cli_read_toxic(&toxic, toxic_path, err));
-    ZK_TRY(cli_test_keys_folder(keys, err));
-    zk_setup_result result;
-    zk_setup_options options = {
-        .toxic = &toxic,
-        .params_path = keys->params_path,
-        .pool = pool,
-        .trace = trace,
-        .progress = cli_progress,
-        .cancelled = cli_cancelled,
-    };
-    return zk_setup(&result, program, &options, err);
-}
-
-void cli_test_keys_remove(cli_test_keys *keys) {
-    if (!keys->dir[0]) return;
-    unlink(keys->params_path);
-    unlink(keys->vk_path);
-    rmdir(keys->dir);
-    keys->dir[0] = 0;
 }
 
 cuzk_status cli_trace_report(zk_trace *trace, bool print, const char *json_path, cuzk_err *err) {

@@ -14,25 +14,37 @@ typedef struct cli_prover {
     zk_trace *trace;
 } cli_prover;
 
-/* Opens the device, loads program and key. Both are borrowed; destroy with cli_prover_close, also after a failure. */
-cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const char *params_path,
-                            const cli_work *work, zk_pool *pool, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
+/* Where keys come from: options common to commands that prove. */
+typedef struct cli_key_args {
+    const char *params_dir, *toxic_path;
+} cli_key_args;
+#define CLI_KEY_OPTIONS(keys)                                                                                          \
+    {"params", "DIR", CLI_STRING, &(keys).params_dir, "folder of the key files"}, {                                    \
+        "test-toxic", "FILE", CLI_STRING, &(keys).toxic_path,                                                          \
+            "instead of --params: test keys made on the device, for this run"                                          \
+    }
+/* USAGE unless exactly one of them is given. */
+cuzk_status cli_key_args_check(const cli_key_args *args, cuzk_err *err) ZK_MUST_USE;
+
+/* A proving key that is to be loaded from a file or made on the device. */
+typedef struct cli_key {
+    char *params_path; /* NULL: from toxic waste */
+    zk_toxic_waste toxic;
+} cli_key;
+/* The key of the Filecoin circuit `identifier`, or (NULL) of the explicit circuit in `file`. Clear it also after a
+ * failure. */
+cuzk_status cli_key_find(cli_key *key, const cli_key_args *args, const char *identifier, const char *file,
+                         cuzk_err *err) ZK_MUST_USE;
+void cli_key_clear(cli_key *key); /* zeroed is fine */
+
+/* Opens the device, loads the program, loads or makes its key. All is borrowed, `key` for this call alone; destroy with
+ * cli_prover_close, also after a failure. */
+cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const cli_key *key, const cli_work *work,
+                            zk_pool *pool, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
 /* One proof, stage by stage; stops between stages when the user asked to. `label` goes into progress messages. */
 cuzk_status cli_prover_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, const zk_prove_request *request,
                              const char *label, cuzk_err *err) ZK_MUST_USE;
 void cli_prover_close(cli_prover *prover);
-
-/* Test keys made for one run: files in a temporary folder that is removed by cli_test_keys_remove. */
-typedef struct cli_test_keys {
-    char dir[256]; /* "": there is none */
-    char params_path[320], vk_path[320];
-} cli_test_keys;
-/* The empty folder and where the files go. */
-cuzk_status cli_test_keys_folder(cli_test_keys *keys, cuzk_err *err) ZK_MUST_USE;
-/* The folder, and the parameters in it. */
-cuzk_status cli_test_keys_make(cli_test_keys *keys, const zk_program *program, const char *toxic_path, zk_pool *pool,
-                               zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
-void cli_test_keys_remove(cli_test_keys *keys); /* zeroed is fine */
 
 /* The timing tree on stderr, and as JSON into a file (NULL: not). Closes the trace's root. */
 cuzk_status cli_trace_report(zk_trace *trace, bool print, const char *json_path, cuzk_err *err) ZK_MUST_USE;
