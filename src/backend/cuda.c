@@ -465,3 +465,8 @@ cuzk_status zk_backend_open_cuda(zk_backend **backend, int ordinal, uint64_t mem
     *backend = &cuda->base;
     return CUZK_OK;
 }
+
+void zk_backend_cuda_memory(uint64_t *total, uint64_t *free, const zk_backend *backend) {
+    *total = zk_cuda_bytes_total(device_of(backend));
+    *free = zk_cuda_bytes_free(device_of(backend));
+}

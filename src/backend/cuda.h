@@ -13,4 +13,7 @@ cuzk_status zk_backend_cuda_count(int *n, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_backend_open_cuda(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool,
                                  cuzk_err *err) ZK_MUST_USE;
 
+/* Memory of the device that a CUDA backend has opened: of the whole device, and what the backend could still take. */
+void zk_backend_cuda_memory(uint64_t *total, uint64_t *free, const zk_backend *backend);
+
 #endif

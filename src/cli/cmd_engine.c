@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backend/cuda.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -19,12 +20,16 @@ static void take_over_logging(void) {
 }
 
 static int run_worker(const cli_command *self, int argc, char **argv) {
-    uint64_t fd = 0, threads = 0;
-    zk_worker_options worker = {0};
+    uint64_t fd = 0, threads = 0, lookahead = 0;
+    zk_worker_options worker = {
+        .cuda_count = zk_backend_cuda_count, .cuda_open = zk_backend_open_cuda, .cuda_memory = zk_backend_cuda_memory};
     cuzk_err err = {0};
     cli_option options[] = {
         {"fd", "N", CLI_U64, &fd, "the socket to the daemon", true},
         {"threads", "N", CLI_U64, &threads, "threads to use; 0: one per usable CPU"},
+        {"device", "NAME", CLI_STRING, &worker.device,
+         "cpu (default), cuda:N; probe: tells the number of devices, ends"},
+        {"lookahead", "N", CLI_U64, &lookahead, "partitions to prepare beside the proof of another (default 0)"},
         {"params", "DIR", CLI_STRING, &worker.param_cache, "folder of the key files", true},
         {"spool", "DIR", CLI_STRING, &worker.spool_dir, "folder of the jobs", true},
         {"fault", "WHAT@STAGE:N", CLI_STRING, &worker.fault, "a fault, for tests: crash, hang, device, alloc, wrong"},
@@ -33,11 +38,12 @@ static int run_worker(const cli_command *self, int argc, char **argv) {
     cuzk_status status = CUZK_OK;
     ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], NULL, 0, &help, &err));
     if (help) goto out;
-    if (fd > INT32_MAX || threads > 1024)
-        ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--fd or --threads: the number is too large"));
+    if (fd > INT32_MAX || threads > 1024 || lookahead > 1024)
+        ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--fd, --threads or --lookahead: the number is too large"));
     take_over_logging();
     worker.fd = (int)fd;
     worker.n_threads = (unsigned)threads;
+    worker.lookahead = (unsigned)lookahead;
     status = zk_worker_run(&worker, &err);
 out:
     return cli_report(self, status, &err);

@@ -5,17 +5,19 @@
 
 #include "engine/engine.h"
 
-#define ZK_IPC_VERSION 0x637a6b01u
+#define ZK_IPC_VERSION 0x637a6b02u
 #define ZK_IPC_MAX_TEXT (96 * 1024)
 
 typedef enum zk_ipc_type {
     /* daemon to worker: one task at a time; each ends with DONE */
     ZK_IPC_PREPARE = 1, /* read and check a job */
     ZK_IPC_PROVE,
-    ZK_IPC_LOAD,  /* keys */
-    ZK_IPC_EVICT, /* keys; also in answer to RESERVE, then no DONE follows but EVICTED */
+    ZK_IPC_LOAD,   /* keys */
+    ZK_IPC_EVICT,  /* keys; also in answer to RESERVE, then no DONE follows but EVICTED */
+    ZK_IPC_FORGET, /* jobs: nothing is kept of them */
     ZK_IPC_EXIT,
     ZK_IPC_CANCEL,  /* the task, at the next kernel */
+    ZK_IPC_AHEAD,   /* this partition will probably come next; `bytes` are reserved for the job if it is another */
     ZK_IPC_GRANTED, /* RESERVE */
     ZK_IPC_DENIED,
     /* worker to daemon */
@@ -35,10 +37,15 @@ typedef struct zk_ipc_message {
     char job_id[ZK_JOB_ID_BYTES];
     uint32_t kind, partition; /* of the circuit; RESERVE: also what the memory is for */
     uint64_t sector_bytes;
-    uint64_t bytes; /* RESERVE, RELEASE, EVICTED, LOADED; HELLO: of the device, 0 if not known */
+    /* RESERVE, RELEASE, EVICTED, LOADED: of the device, and of the host if that is something else. Without a kind they
+     * are of the host. HELLO: what may be taken of the device, 0 if not known. */
+    uint64_t bytes, host_bytes;
+    bool check; /* PREPARE: also the vanilla proof */
     char stage[ZK_STAGE_NAME_BYTES];
+    uint64_t device_total_bytes, device_free_bytes; /* HELLO, DONE; 0: not known */
     /* HELLO */
     uint32_t version, pid;
+    uint32_t n_devices; /* of a probe; with none `message` says why */
     char device_kind[8], device[96];
     /* DONE, DENIED */
     uint32_t status;

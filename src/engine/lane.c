@@ -157,6 +157,7 @@ static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text,
     zk_ipc_message m = {.type = ipc_type(lane->task.type), .kind = lane->task.kind, .partition = lane->task.partition};
     zk_ipc_message asked = {0};
     m.sector_bytes = lane->task.sector_bytes;
+    m.check = true;
     if (lane->task.job) memcpy(m.job_id, lane->task.job->meta.job_id, sizeof m.job_id);
     unlock(lane);
     cuzk_status status = zk_ipc_send(lane->fd, &m, NULL, 0, err);

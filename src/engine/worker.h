@@ -2,13 +2,26 @@
 #ifndef ZK_ENGINE_WORKER_H
 #define ZK_ENGINE_WORKER_H
 
+#include "backend/backend.h"
+#include "base/pool.h"
 #include "engine/engine.h"
 
+#define ZK_WORKER_MAX_LOOKAHEAD 8
+
 typedef struct zk_worker_options {
-    int fd;                  /* socket to the daemon */
-    unsigned n_threads;      /* 0: all usable CPUs */
+    int fd;             /* socket to the daemon */
+    unsigned n_threads; /* 0: all usable CPUs */
+    /* "cpu" (also NULL), "cuda:N", or "probe": says how many devices there are, and ends. */
+    const char *device;
     const char *param_cache; /* folder of the keys */
     const char *spool_dir;
+    unsigned lookahead; /* partitions whose inputs are made beside the proof of another; at most
+                           ZK_WORKER_MAX_LOOKAHEAD */
+    /* zk_backend_cuda_count, zk_backend_open_cuda and zk_backend_cuda_memory, so that what never opens a device is not
+     * linked with its libraries; NULL: there is no CUDA, or the figures are not known. */
+    cuzk_status (*cuda_count)(int *n, cuzk_err *err);
+    cuzk_status (*cuda_open)(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool, cuzk_err *err);
+    void (*cuda_memory)(uint64_t *total, uint64_t *free, const zk_backend *backend);
     /* Faults for tests, "WHAT@STAGE:N": at the Nth time that STAGE ("prepare", "load", or one of a proof) begins in
      * this process: crash, hang, device (a device error), alloc (the next allocation fails); "wrong@verify:N": the Nth
      * proof counts as wrong. N may be followed by "+": from then on every time. */

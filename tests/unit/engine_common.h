@@ -164,13 +164,40 @@ static inline size_t test_count_files(const char *dir) {
     return n;
 }
 
+/* Two devices that are the CPU in disguise: what the engine does with devices of their own needs none. */
+#define TEST_DEVICE_BYTES ((uint64_t)1 << 30)
+static inline cuzk_status test_cuda_count(int *n, cuzk_err *err) {
+    (void)err;
+    *n = 2;
+    return CUZK_OK;
+}
+static inline cuzk_status test_cuda_open(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool,
+                                         cuzk_err *err) {
+    if (ordinal >= 2 || memory_bytes) return ZK_FAIL(err, CUZK_DEVICE, "device %d: there are 2", ordinal);
+    ZK_TRY(zk_backend_open_cpu(backend, pool, err));
+    zk_backend_caps *caps = &(*backend)->caps;
+    caps->kind = "cuda";
+    caps->memory_bytes = TEST_DEVICE_BYTES;
+    caps->shares_host_memory = false;
+    snprintf(caps->device, sizeof caps->device, "test device %d", ordinal);
+    return CUZK_OK;
+}
+static inline void test_cuda_memory(uint64_t *total, uint64_t *free, const zk_backend *backend) {
+    (void)backend;
+    *total = 2 * TEST_DEVICE_BYTES;
+    *free = TEST_DEVICE_BYTES;
+}
+
 /* `worker` as the engine starts it. */
 static inline int test_worker_main(int argc, char **argv) {
-    zk_worker_options options = {0};
+    zk_worker_options options = {
+        .cuda_count = test_cuda_count, .cuda_open = test_cuda_open, .cuda_memory = test_cuda_memory};
     cuzk_err err = {0};
     for (int i = 2; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--fd") == 0) options.fd = atoi(argv[i + 1]);
         if (strcmp(argv[i], "--threads") == 0) options.n_threads = (unsigned)atoi(argv[i + 1]);
+        if (strcmp(argv[i], "--device") == 0) options.device = argv[i + 1];
+        if (strcmp(argv[i], "--lookahead") == 0) options.lookahead = (unsigned)atoi(argv[i + 1]);
         if (strcmp(argv[i], "--params") == 0) options.param_cache = argv[i + 1];
         if (strcmp(argv[i], "--spool") == 0) options.spool_dir = argv[i + 1];
         if (strcmp(argv[i], "--fault") == 0) options.fault = argv[i + 1];

@@ -1,0 +1,168 @@
+/* Circuits of a worker: their keys on the device, and the memory for them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "engine/circuits.h"
+#include "engine/worker_impl.h"
+
+/* ---- memory ---- */
+
+static void unload(loaded *c) {
+    zk_prover_destroy(c->prover);
+    zk_proving_key_destroy(c->key);
+    zk_resident_program_unload(c->resident);
+    zk_program_destroy(c->program);
+    free(c);
+}
+
+void worker_unload_all(worker *self) {
+    while (self->circuits) {
+        loaded *c = self->circuits;
+        self->circuits = c->next;
+        unload(c);
+    }
+}
+
+cuzk_status worker_evict(worker *self, zk_proof_kind kind, uint64_t sector_bytes, uint64_t *freed, cuzk_err *err) {
+    zk_ipc_message evicted = {.type = ZK_IPC_EVICTED, .kind = kind, .sector_bytes = sector_bytes};
+    loaded *c = NULL;
+    pthread_mutex_lock(&self->lock);
+    for (loaded **at = &self->circuits; *at && !c; at = *at ? &(*at)->next : at) {
+        if ((*at)->kind != kind || (*at)->sector_bytes != sector_bytes) continue;
+        c = *at;
+        *at = c->next;
+    }
+    pthread_mutex_unlock(&self->lock);
+    if (c) {
+        evicted.bytes = c->bytes;
+        evicted.host_bytes = c->host_bytes;
+        unload(c);
+        zk_retire_drain(self->retire);
+    }
+    *freed = evicted.bytes + evicted.host_bytes;
+    return worker_say(self, evicted, err);
+}
+
+cuzk_status worker_reserve(worker *self, zk_proof_kind kind, uint64_t sector_bytes, uint64_t bytes, uint64_t host_bytes,
+                           cuzk_err *err) {
+    ZK_TRY(worker_say(self,
+                      (zk_ipc_message){.type = ZK_IPC_RESERVE,
+                                       .kind = kind,
+                                       .sector_bytes = sector_bytes,
+                                       .bytes = bytes,
+                                       .host_bytes = host_bytes},
+                      err));
+    for (;;) {
+        zk_ipc_message answer;
+        ZK_TRY(worker_next_message(&answer, self, err));
+        switch (answer.type) {
+        case ZK_IPC_GRANTED:
+            return CUZK_OK;
+        case ZK_IPC_EVICT: {
+            uint64_t freed;
+            ZK_TRY(worker_evict(self, (zk_proof_kind)answer.kind, answer.sector_bytes, &freed, err));
+            break;
+        }
+        case ZK_IPC_DENIED:
+            return ZK_FAIL(err, (cuzk_status)answer.status, "%s", answer.message);
+        default:
+            return ZK_FAIL(err, CUZK_INTERNAL, "worker: message %" PRIu32 " in answer to a reservation", answer.type);
+        }
+    }
+}
+
+void worker_release(worker *self, zk_proof_kind kind, uint64_t bytes, uint64_t host_bytes) {
+    if (!bytes && !host_bytes) return;
+    cuzk_status status = worker_say(
+        self, (zk_ipc_message){.type = ZK_IPC_RELEASE, .kind = kind, .bytes = bytes, .host_bytes = host_bytes}, NULL);
+    (void)status; /* a daemon that is gone is seen at the next message */
+}
+
+/* ---- loading ---- */
+
+loaded *worker_find_circuit(worker *self, zk_proof_kind kind, uint64_t sector_bytes) {
+    for (loaded *c = self->circuits; c; c = c->next)
+        if (c->kind == kind && c->sector_bytes == sector_bytes) return c;
+    return NULL;
+}
+
+/* What the circuit will take: of the device, and of the host if that is something else. */
+static cuzk_status plan(loaded *c, worker *self, const zk_query_masks *masks, cuzk_err *err) {
+    zk_memory_plan device = {0}, inputs = {0};
+    /* The plans need a resident program for its domain alone. */
+    zk_resident_program probe = {.backend = self->backend, .program = c->program};
+    ZK_TRY(zk_program_log2_domain(&probe.log2_n, c->program, err));
+    zk_resident_program_plan(self->backend, c->program, &device);
+    zk_proving_key_plan(&probe, masks, &device);
+    zk_prover_plan(&probe, masks, &device);
+    zk_memory_plan_add(&inputs, "inputs", self->n_slots + 1,
+                       ((uint64_t)c->program->n_hints + c->program->n_inputs) * 32);
+    bool one = self->backend->caps.shares_host_memory;
+    c->bytes = device.bytes + (one ? inputs.bytes : 0);
+    c->host_bytes = one ? 0 : inputs.bytes;
+    return CUZK_OK;
+}
+
+cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t sector_bytes, zk_trace *trace,
+                        cuzk_err *err) {
+    *out = worker_find_circuit(self, kind, sector_bytes);
+    if (*out) return CUZK_OK;
+    cuzk_status status = CUZK_OK;
+    char path[ZK_KEY_PATH_BYTES];
+    zk_params *params = NULL;
+    zk_query_masks masks = {0};
+    bool reserved = false;
+    loaded *c = zk_calloc(1, sizeof *c);
+    if (!c) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a circuit");
+    c->kind = kind;
+    c->sector_bytes = sector_bytes;
+    zk_span *span = zk_span_open(trace, "load keys"), *inner = NULL;
+    ZK_GOTO(worker_stage(self, "load", err));
+    ZK_GOTO(zk_circuit_key_path(path, NULL, self->options->param_cache, kind, sector_bytes, err));
+    inner = zk_span_open_kernel(trace, "build program");
+    ZK_GOTO(zk_circuit_program(&c->program, kind, sector_bytes, err));
+    zk_span_close(trace, inner);
+    inner = zk_span_open_kernel(trace, "query masks");
+    ZK_GOTO(zk_query_masks_compute(&masks, c->program, self->pool, err));
+    zk_span_close(trace, inner);
+    zk_params_counts counts;
+    ZK_GOTO(zk_params_counts_of(&counts, c->program, &masks.stats, err));
+    ZK_GOTO(zk_params_open(&params, path, &counts, err));
+    inner = zk_span_open_kernel(trace, "reserve memory");
+    ZK_GOTO(plan(c, self, &masks, err));
+    ZK_GOTO(worker_reserve(self, kind, sector_bytes, c->bytes, c->host_bytes, err));
+    reserved = true;
+    zk_span_close(trace, inner);
+    inner = zk_span_open_kernel(trace, "load program");
+    ZK_GOTO(zk_resident_program_load(&c->resident, self->backend, c->program, err));
+    zk_span_close(trace, inner);
+    ZK_GOTO(zk_proving_key_load_params(&c->key, c->resident, params, &masks, trace, err));
+    inner = zk_span_open_kernel(trace, "buffers");
+    ZK_GOTO(zk_prover_create(&c->prover, c->key, self->pool, err));
+    ZK_GOTO(worker_say(self,
+                       (zk_ipc_message){.type = ZK_IPC_LOADED,
+                                        .kind = kind,
+                                        .sector_bytes = sector_bytes,
+                                        .bytes = c->bytes,
+                                        .host_bytes = c->host_bytes},
+                       err));
+    pthread_mutex_lock(&self->lock);
+    c->next = self->circuits;
+    self->circuits = c;
+    pthread_mutex_unlock(&self->lock);
+    *out = c;
+    c = NULL;
+out:
+    zk_span_close(trace, span);
+    zk_params_close(params);
+    zk_query_masks_clear(&masks);
+    if (c) {
+        uint64_t bytes = c->bytes, host_bytes = c->host_bytes;
+        unload(c);
+        zk_retire_drain(self->retire);
+        if (reserved) worker_release(self, kind, bytes, host_bytes);
+    }
+    return status;
+}
