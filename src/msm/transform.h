@@ -3,8 +3,7 @@
  * n = 2^log2_n points P_k become Q_j = [scale] sum_k [(shift w^j)^k] P_k, w of order n as in ntt/ntt.h. In place,
  * natural order in and out.
  *
- * A butterfly multiplies one point by a root of unity: some 1,600 multiplications in Fp, n/2 log2 n of them, half a
- * millisecond a point at 2^20 on one core.
+ * A butterfly multiplies one point by a root of unity: some 1,600 multiplications in Fp. There are n/2 log2 n of them.
  */
 #ifndef ZK_MSM_TRANSFORM_H
 #define ZK_MSM_TRANSFORM_H
