@@ -45,7 +45,7 @@ static cuzk_status take_options(zk_engine *engine, const zk_engine_options *give
     zk_engine_options *o = &engine->options;
     *o = *given;
     o->param_cache = o->journal_path = o->spool_dir = o->evidence_dir = NULL;
-    o->worker_program = o->devices = o->worker_fault = NULL;
+    o->worker_program = o->devices = o->worker_fault = o->fleet_dsn = o->fleet_machine = NULL;
     if (!given->param_cache || !given->journal_path)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "options: the folder of the keys and the path of the journal are required");
     if (given->devices && strcmp(given->devices, "cpu") != 0 && strcmp(given->devices, "auto") != 0)
@@ -62,6 +62,9 @@ static cuzk_status take_options(zk_engine *engine, const zk_engine_options *give
     else
         ZK_TRY(own_program(&o->worker_program, err));
     if (given->worker_fault) ZK_TRY(copy_text(&o->worker_fault, given->worker_fault, NULL, err));
+    if (given->fleet_dsn && given->fleet_dsn[0]) ZK_TRY(copy_text(&o->fleet_dsn, given->fleet_dsn, NULL, err));
+    if (given->fleet_machine) ZK_TRY(copy_text(&o->fleet_machine, given->fleet_machine, NULL, err));
+    DEFAULT(fleet_lease_ms, 30000);
     DEFAULT(n_workers, 1);
     DEFAULT(max_content_bytes, (uint64_t)1 << 30);
     DEFAULT(max_queued, 10000);
@@ -82,8 +85,8 @@ static cuzk_status take_options(zk_engine *engine, const zk_engine_options *give
 }
 
 static void free_options(zk_engine_options *o) {
-    const char *const texts[] = {o->param_cache, o->journal_path,   o->spool_dir,   o->evidence_dir,
-                                 o->devices,     o->worker_program, o->worker_fault};
+    const char *const texts[] = {o->param_cache,    o->journal_path, o->spool_dir, o->evidence_dir, o->devices,
+                                 o->worker_program, o->worker_fault, o->fleet_dsn, o->fleet_machine};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free((void *)(uintptr_t)texts[i]);
 }
 
@@ -101,11 +104,24 @@ static cuzk_status make_folders(const zk_engine_options *o, cuzk_err *err) {
     return zk_folder_create(o->spool_dir, err);
 }
 
-static cuzk_status recover_job(void *ctx, const zk_content_meta *meta, uint64_t file_bytes, cuzk_err *err) {
+static cuzk_status recover_job(void *ctx, const zk_journal_job *kept, cuzk_err *err) {
     engine_job *job = NULL;
-    ZK_TRY(engine_job_add(&job, ctx, meta, file_bytes, err));
+    ZK_TRY(engine_job_add(&job, ctx, &kept->meta, kept->file_bytes, err));
     job->recovered = true;
     return CUZK_OK;
+}
+
+static cuzk_status open_journal(zk_engine *engine, cuzk_err *err) {
+    const zk_engine_options *o = &engine->options;
+    if (!o->fleet_dsn) {
+        ZK_TRY(zk_journal_open_sqlite(&engine->journal, o->journal_path, err));
+        return engine->journal->ops->each_open(engine->journal, recover_job, engine, err);
+    }
+    const zk_journal_fleet fleet = {
+        .dsn = o->fleet_dsn, .machine = o->fleet_machine, .lease_ms = o->fleet_lease_ms, .path = o->journal_path};
+    ZK_TRY(zk_journal_open_fleet(&engine->journal, &fleet, err));
+    ZK_TRY(engine_fleet_sync(engine, err));
+    return engine_fleet_beat(engine, err);
 }
 
 /* Files of the spool that no open job owns are left over from an interrupted submit or end. */
@@ -225,14 +241,18 @@ cuzk_status zk_engine_create(zk_engine **out, const zk_engine_options *options, 
     init_histograms(engine);
     ZK_GOTO(take_options(engine, options, err));
     ZK_GOTO(make_folders(&engine->options, err));
-    ZK_GOTO(zk_journal_open_sqlite(&engine->journal, engine->options.journal_path, err));
-    ZK_GOTO(engine->journal->ops->each_open(engine->journal, recover_job, engine, err));
+    ZK_GOTO(open_journal(engine, err));
     sweep_spool(engine);
     if (engine->n_jobs) ZK_LOG_INFO("unfinished jobs taken up", zk_kv_u64("jobs", engine->n_jobs));
     ZK_GOTO(start_lanes(engine, err));
     if (pthread_create(&engine->housekeeper, NULL, housekeep, engine) != 0)
         ZK_GOTO(ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for housekeeping"));
     engine->housekeeping = true;
+    if (zk_journal_is_shared(engine->journal)) {
+        if (pthread_create(&engine->fleet_thread, NULL, engine_fleet_main, engine) != 0)
+            ZK_GOTO(ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for the fleet"));
+        engine->fleet_running = true;
+    }
     *out = engine;
     engine = NULL;
 out:
@@ -263,6 +283,7 @@ void zk_engine_destroy(zk_engine *engine) {
     for (unsigned i = 0; i < engine->n_lanes; i++)
         if (engine->lanes[i].started) pthread_join(engine->lanes[i].thread, NULL);
     if (engine->housekeeping) pthread_join(engine->housekeeper, NULL);
+    if (engine->fleet_running) pthread_join(engine->fleet_thread, NULL);
     if (engine->journal) engine_jobs_retry(engine);
     for (size_t i = 0; i < engine->n_jobs; i++) {
         interrupt_watches(engine->jobs[i]);
@@ -270,6 +291,7 @@ void zk_engine_destroy(zk_engine *engine) {
     }
     free(engine->jobs);
     free(engine->lanes);
+    free(engine->machines);
     while (engine->traces) {
         engine_trace *t = engine->traces;
         engine->traces = t->next;
@@ -315,7 +337,13 @@ cuzk_status zk_engine_drain(zk_engine *engine, uint64_t timeout_ms, cuzk_err *er
 
 /* ---- submit ---- */
 
+static cuzk_status reach_fleet(const zk_engine *engine, cuzk_err *err) {
+    return engine->fleet_lost ? ZK_FAIL(err, CUZK_IO, "the database of the fleet is out of reach: no new jobs for now")
+                              : CUZK_OK;
+}
+
 cuzk_status zk_content_create(zk_content **content, zk_engine *engine, cuzk_err *err) {
+    ZK_TRY(reach_fleet(engine, err)); /* before a large request is received in vain */
     return zk_content_open(content, engine->options.spool_dir, engine->options.max_content_bytes, err);
 }
 
@@ -340,7 +368,7 @@ static void fill_submitted(zk_submitted *s, zk_engine *engine, const engine_job 
         if (engine->lanes[i].task.job == job) snprintf(s->assigned, sizeof s->assigned, "%s", engine->lanes[i].device);
 }
 
-/* The job of an earlier submit of the same, if it is of use. Under submit_lock. */
+/* The job of an earlier submit of the same, if it is of use. Under submit_lock where the journal is not shared. */
 static cuzk_status join(zk_submitted *s, zk_engine *engine, const zk_content_meta *meta, cuzk_err *err) {
     char id[ZK_JOB_ID_BYTES];
     zk_journal_state state;
@@ -349,6 +377,8 @@ static cuzk_status join(zk_submitted *s, zk_engine *engine, const zk_content_met
     ZK_TRY(engine->journal->ops->find(&found, id, &state, engine->journal, meta->request_id, meta->n_request_id,
                                       meta->digest, err));
     if (!found) return CUZK_OK;
+    if (state == ZK_JOURNAL_OPEN) ZK_TRY(engine_fleet_know(engine, id, err));
+    bool raised = false;
     pthread_mutex_lock(&engine->lock);
     engine_job *job = engine_job_find(engine, id);
     bool ending = job && job->phase >= ENGINE_ENDING; /* with a failure it is not kept */
@@ -359,6 +389,7 @@ static cuzk_status join(zk_submitted *s, zk_engine *engine, const zk_content_met
         if (job && !ending) {
             if ((zk_priority)meta->priority > job->priority) {
                 job->priority = (zk_priority)meta->priority;
+                raised = true;
                 pthread_cond_broadcast(&engine->work);
             }
             fill_submitted(s, engine, job);
@@ -366,16 +397,23 @@ static cuzk_status join(zk_submitted *s, zk_engine *engine, const zk_content_met
         engine->n_joined++;
     }
     pthread_mutex_unlock(&engine->lock);
+    if (raised && zk_journal_is_shared(engine->journal))
+        return engine->journal->ops->raise(engine->journal, id, meta->priority, err);
     return CUZK_OK;
 }
 
-static cuzk_status accept(zk_submitted *s, zk_engine *engine, const zk_content_meta *meta, uint64_t file_bytes,
-                          cuzk_err *err) {
-    ZK_TRY(engine->journal->ops->accept(engine->journal, meta, file_bytes, err));
+/* *accepted false: another machine was quicker with the same request. */
+static cuzk_status accept(bool *accepted, zk_submitted *s, zk_engine *engine, const zk_content_meta *meta,
+                          uint64_t file_bytes, cuzk_err *err) {
+    char path[ZK_SPOOL_PATH_BYTES];
+    zk_spool_path(path, engine->options.spool_dir, meta->job_id);
+    ZK_TRY(engine->journal->ops->accept(accepted, engine->journal, meta, file_bytes, path, err));
+    if (!*accepted) return CUZK_OK;
     pthread_mutex_lock(&engine->lock);
-    engine_job *job = NULL;
-    cuzk_status status = engine_job_add(&job, engine, meta, file_bytes, err);
+    engine_job *job = engine_job_find(engine, meta->job_id); /* the fleet may have told already */
+    cuzk_status status = job ? CUZK_OK : engine_job_add(&job, engine, meta, file_bytes, err);
     if (status == CUZK_OK) {
+        job->recovered = zk_journal_is_shared(engine->journal); /* others may be first with a partition */
         memcpy(s->job_id, meta->job_id, sizeof s->job_id);
         fill_submitted(s, engine, job);
         pthread_cond_broadcast(&engine->work);
@@ -390,11 +428,30 @@ static cuzk_status accept(zk_submitted *s, zk_engine *engine, const zk_content_m
     return status;
 }
 
+enum { SETTLE_TRIES = 50, SETTLE_US = 20000 };
+
+/* Joins the job of the same request or becomes one. Where others share the journal, one of theirs may come between the
+ * question and the answer, or may be about to end with a failure: then again. */
+static cuzk_status join_or_accept(zk_submitted *s, zk_engine *engine, const zk_content_meta *meta, uint64_t file_bytes,
+                                  cuzk_err *err) {
+    for (unsigned i = 0; i < SETTLE_TRIES; i++) {
+        bool accepted = false;
+        if (i) usleep(SETTLE_US);
+        ZK_TRY(join(s, engine, meta, err));
+        if (s->joined) return CUZK_OK;
+        ZK_TRY(accept(&accepted, s, engine, meta, file_bytes, err));
+        if (accepted) return CUZK_OK;
+    }
+    return ZK_FAIL(err, CUZK_IO, "another machine is about to end a job of the same request");
+}
+
 static cuzk_status admit(zk_engine *engine, cuzk_err *err) {
     pthread_mutex_lock(&engine->lock);
     engine->n_submitted++;
-    cuzk_status status = CUZK_OK;
-    if (engine->draining || engine->stopping)
+    cuzk_status status = reach_fleet(engine, err);
+    if (status != CUZK_OK) {
+        /* as it says */
+    } else if (engine->draining || engine->stopping)
         status = ZK_FAIL(err, CUZK_EXHAUSTED, "shutting down: no new jobs are accepted");
     else if (engine->n_jobs >= engine->options.max_queued)
         status = ZK_FAIL(err, CUZK_EXHAUSTED, "the queue is full: %zu jobs, the limit is %" PRIu32, engine->n_jobs,
@@ -418,11 +475,12 @@ cuzk_status zk_engine_submit(zk_submitted *submitted, zk_engine *engine, const z
     content = NULL;
     ZK_GOTO(zk_content_commit(&meta, &file_bytes, committed, request, err));
     on_disk = true;
-    pthread_mutex_lock(&engine->submit_lock);
-    locked = true;
-    ZK_GOTO(join(submitted, engine, &meta, err));
+    if (!zk_journal_is_shared(engine->journal)) { /* a shared one refuses a second job of one request itself */
+        pthread_mutex_lock(&engine->submit_lock);
+        locked = true;
+    }
+    ZK_GOTO(join_or_accept(submitted, engine, &meta, file_bytes, err));
     if (!submitted->joined) {
-        ZK_GOTO(accept(submitted, engine, &meta, file_bytes, err));
         on_disk = false; /* the job's */
         ZK_LOG_INFO("job accepted", zk_kv_str("job", meta.job_id), zk_kv_str("request", request->request_id),
                     zk_kv_str("kind", zk_proof_kind_name(request->kind)), zk_kv_u64("bytes", file_bytes));

@@ -7,7 +7,11 @@
  * Order of work: CRITICAL > HIGH > NORMAL > LOW. A job that waits rises one class every `aging_ms`. Inside a class
  * miners take turns, a miner's jobs go first come first served, and jobs whose keys are loaded may go ahead a little.
  * CRITICAL and HIGH each have a worker of their own besides the ordinary ones: when all ordinary CPU workers are busy
- * with less urgent work these are stopped (SIGSTOP) while the urgent partition runs. */
+ * with less urgent work these are stopped (SIGSTOP) while the urgent partition runs.
+ *
+ * Several engines may share one journal ("fleet"). Then each knows all jobs, any of them proves any partition, and a
+ * job can be awaited and cancelled at each. An engine that ends or dies leaves its partitions to the others. While the
+ * database is out of reach, running partitions go on and their results are kept until it is back; submit gives IO. */
 #ifndef ZK_ENGINE_ENGINE_H
 #define ZK_ENGINE_ENGINE_H
 
@@ -49,11 +53,16 @@ typedef struct zk_engine_options {
     uint32_t max_attempts;   /* of a partition whose worker died; 3 */
 
     const char *worker_fault; /* for tests: passed to workers, see worker.h */
+
+    const char *fleet_dsn; /* a database that holds the journal, shared with others; NULL or "": journal_path does */
+    const char *fleet_machine; /* name of this engine there; the host's */
+    uint64_t fleet_lease_ms;   /* what an engine has is free for others when it has been silent this long; 30 s */
 } zk_engine_options;
 
-/* Opens the journal, takes up what was unfinished, starts the workers (not waited for).
+/* Opens the journal, takes up what was unfinished, starts the workers (not waited for). With fleet_dsn, journal_path is
+ * locked all the same and names the folders beside it.
  * BAD_INPUT: damaged journal (the message names `cuzk journal salvage`) or bad options; EXHAUSTED: another engine has
- * the journal open. */
+ * the journal open. UNSUPPORTED: fleet_dsn in a build without its library; IO: its database is out of reach. */
 cuzk_status zk_engine_create(zk_engine **engine, const zk_engine_options *options, cuzk_err *err) ZK_MUST_USE;
 /* Ends all: running partitions are given up and stay in the journal for the next start. Watches that have not fired are
  * called with INTERRUPTED. No other call may be in progress or follow. NULL is fine. */
@@ -277,6 +286,14 @@ typedef struct zk_histogram {
     uint64_t bucket[ZK_HISTOGRAM_BUCKETS];
 } zk_histogram;
 
+typedef struct zk_machine_view {
+    char name[64], id[ZK_JOB_ID_BYTES]; /* id: of one life of one engine */
+    bool self;
+    uint64_t seen_ago_ms, started_ago_ms;
+    uint32_t n_workers, n_units; /* partitions and preparations it has now */
+    uint64_t n_proved;           /* partitions */
+} zk_machine_view;
+
 typedef struct zk_engine_status {
     uint64_t uptime_ms;
     bool draining;
@@ -300,6 +317,9 @@ typedef struct zk_engine_status {
     uint64_t unaccounted_ns, traced_ns; /* sums over partitions: what no span covers, and all */
     uint64_t spool_bytes, journal_bytes;
     uint32_t n_watches;
+    bool fleet, fleet_lost; /* shares its journal; and cannot reach it */
+    const zk_machine_view *machines;
+    size_t n_machines;
 } zk_engine_status;
 cuzk_status zk_engine_get_status(zk_engine_status **status, zk_engine *engine, cuzk_err *err) ZK_MUST_USE;
 void zk_engine_status_destroy(zk_engine_status *status); /* NULL is fine */

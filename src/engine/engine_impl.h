@@ -27,6 +27,8 @@ typedef struct engine_partition {
     uint32_t attempts;
     uint64_t stage_start_ns, synth_start_ns, gpu_start_ns, synth_ns, gpu_ns;
     uint64_t not_before_ns; /* after a failure for lack of a resource */
+    bool unwritten;         /* done, but the journal could not be told; for a shared one it is told later */
+    uint64_t srs_load_ns;
 } engine_partition;
 
 typedef enum engine_job_phase {
@@ -57,6 +59,8 @@ struct engine_job {
     zk_watch *watches;
     zk_result result; /* from ENDING on */
     uint64_t retry_end_ns;
+    uint64_t not_before_ns; /* shared journal: nothing of it is free, or not for this engine */
+    unsigned sync;          /* round in which a shared journal had it last */
 };
 
 typedef struct engine_circuit {
@@ -89,6 +93,8 @@ typedef struct engine_task {
     uint64_t start_ns;
     bool cancel; /* somebody wants it to end */
     uint64_t cancel_sent_ns;
+    bool returned, return_counts; /* to be given back to a shared journal, not done */
+    uint64_t return_delay_ns;
 } engine_task;
 
 #define ENGINE_MAX_CIRCUITS 32
@@ -106,6 +112,8 @@ struct engine_lane {
     char device_kind[8], device[96];
     uint64_t device_memory_bytes;
     engine_task task;
+    zk_journal_unit unit; /* taken from a shared journal; also while the content is fetched */
+    bool has_unit;
     char stage[ZK_STAGE_NAME_BYTES];
     engine_circuit circuits[ENGINE_MAX_CIRCUITS];
     unsigned n_circuits;
@@ -171,6 +179,14 @@ struct zk_engine {
     engine_trace *traces; /* newest first */
     size_t trace_bytes;
     uint32_t n_watches;
+    /* a shared journal */
+    pthread_t fleet_thread;
+    bool fleet_running;
+    atomic_bool fleet_lost; /* out of reach */
+    unsigned sync;
+    zk_machine_view *machines;
+    size_t n_machines;
+    uint64_t machines_seen_ns;
 };
 
 /* ---- jobs.c: all need the lock unless said otherwise ---- */
@@ -179,17 +195,25 @@ void engine_job_hold(engine_job *job);
 void engine_job_drop(engine_job *job); /* frees at the last one */
 cuzk_status engine_job_add(engine_job **job, zk_engine *engine, const zk_content_meta *meta, uint64_t file_bytes,
                            cuzk_err *err);
-bool engine_job_is_open(const engine_job *job); /* not ENDING or later */
+bool engine_job_is_open(const engine_job *job);                     /* not ENDING or later */
+zk_priority engine_priority(zk_priority asked, zk_proof_kind kind); /* what is not asked for comes from the kind */
 /* Number of partitions, after it was prepared. */
 cuzk_status engine_job_prepared(engine_job *job, uint32_t n_partitions, cuzk_err *err);
+/* A proof becomes the job's; nothing happens if it has one. */
+void engine_job_take_partition(zk_engine *engine, engine_job *job, const zk_journal_partition *partition);
+/* Takes over what the journal has of a prepared job. Without the lock. */
+cuzk_status engine_job_recover(zk_engine *engine, engine_job *job, cuzk_err *err);
 /* Decides the outcome, tells the journal and the watchers. Called without the lock; does nothing if it is decided. */
 void engine_job_end(zk_engine *engine, engine_job *job, zk_outcome outcome, cuzk_status status, const char *message);
+/* The journal says that the job is over, with this result, which is emptied. Without the lock. */
+void engine_job_over(zk_engine *engine, engine_job *job, zk_result *result);
 /* Again for jobs that the journal could not take. Without the lock. */
 void engine_jobs_retry(zk_engine *engine);
 void engine_job_finish_if_done(zk_engine *engine, engine_job *job); /* without the lock */
 
 /* ---- schedule.c: need the lock ---- */
 bool engine_pick(engine_task *task, zk_engine *engine, engine_lane *lane);
+void engine_task_begins(zk_engine *engine, const engine_task *task);
 /* Position of a queued job: jobs that go first. */
 uint32_t engine_queue_position(zk_engine *engine, const engine_job *job);
 /* Stops and resumes workers according to what runs. */
@@ -229,6 +253,21 @@ void engine_finish_call(engine_lane *lane, cuzk_status status, const char *messa
 void engine_settle_circuits(engine_lane *lane);
 /* Whether any lane can still do work of this priority. */
 bool engine_some_lane_left(const zk_engine *engine, zk_priority priority);
+
+/* ---- fleet.c: for a shared journal; without the lock unless said otherwise ---- */
+/* Makes sure that an open job of others is known here. Does nothing for a journal that is not shared. */
+cuzk_status engine_fleet_know(zk_engine *engine, const char *job_id, cuzk_err *err);
+/* Takes over what others did to one job, to all. */
+cuzk_status engine_fleet_refresh(zk_engine *engine, const char *job_id, cuzk_err *err);
+cuzk_status engine_fleet_sync(zk_engine *engine, cuzk_err *err);
+cuzk_status engine_fleet_beat(zk_engine *engine, cuzk_err *err);
+/* Takes what was picked from the journal (which may choose another partition of the job) and fetches the content.
+ * false: there is nothing to do; the task's job is dropped. Always true for a journal that is not shared. Needs the
+ * lock, which is given up meanwhile. */
+bool engine_fleet_take(engine_task *task, engine_lane *lane);
+/* After a task: what was not done goes back. Needs the lock, which is given up meanwhile. */
+void engine_fleet_return(engine_lane *lane, const engine_task *task);
+void *engine_fleet_main(void *engine);
 
 /* ---- status.c: need the lock ---- */
 void engine_observe(zk_engine *engine, unsigned histogram, uint64_t ns);

@@ -29,10 +29,11 @@ void engine_job_drop(engine_job *job) {
 
 bool engine_job_is_open(const engine_job *job) { return job->phase < ENGINE_ENDING; }
 
-static zk_priority default_priority(zk_proof_kind kind) {
-    return kind == ZK_KIND_WINNING  ? ZK_PRIORITY_CRITICAL
-           : kind == ZK_KIND_WINDOW ? ZK_PRIORITY_HIGH
-                                    : ZK_PRIORITY_NORMAL;
+zk_priority engine_priority(zk_priority asked, zk_proof_kind kind) {
+    return asked                     ? asked
+           : kind == ZK_KIND_WINNING ? ZK_PRIORITY_CRITICAL
+           : kind == ZK_KIND_WINDOW  ? ZK_PRIORITY_HIGH
+                                     : ZK_PRIORITY_NORMAL;
 }
 
 cuzk_status engine_job_add(engine_job **out, zk_engine *engine, const zk_content_meta *meta, uint64_t file_bytes,
@@ -45,7 +46,7 @@ cuzk_status engine_job_add(engine_job **out, zk_engine *engine, const zk_content
     job->meta = *meta;
     job->file_bytes = file_bytes;
     memcpy(job->request_id, meta->request_id, meta->n_request_id);
-    job->priority = meta->priority ? (zk_priority)meta->priority : default_priority((zk_proof_kind)meta->kind);
+    job->priority = engine_priority((zk_priority)meta->priority, (zk_proof_kind)meta->kind);
     job->refs = 1;
     job->accepted_ns = zk_now_ns();
     if (zk_circuit_id(job->circuit_id, (zk_proof_kind)meta->kind, meta->sector_bytes, NULL) != CUZK_OK)
@@ -71,6 +72,53 @@ cuzk_status engine_job_prepared(engine_job *job, uint32_t n_partitions, cuzk_err
     return CUZK_OK;
 }
 
+/* ---- partitions that are done ---- */
+
+void engine_job_take_partition(zk_engine *engine, engine_job *job, const zk_journal_partition *kept) {
+    if (kept->index >= job->n_partitions || job->partitions[kept->index].state == ZK_PARTITION_DONE) return;
+    engine_partition *p = &job->partitions[kept->index];
+    p->state = ZK_PARTITION_DONE;
+    p->srs_load_ns = kept->srs_load_ns;
+    p->synth_ns = kept->synth_ns;
+    p->gpu_ns = kept->gpu_ns;
+    p->synth_start_ns = p->gpu_start_ns = 0;
+    memcpy(job->proofs[kept->index], kept->proof, sizeof job->proofs[0]);
+    job->synth_ns += kept->synth_ns;
+    job->gpu_ns += kept->gpu_ns;
+    job->srs_load_ns += kept->srs_load_ns;
+    job->n_done++;
+    /* whoever still works on it may stop */
+    for (unsigned i = 0; i < engine->n_lanes; i++) {
+        engine_task *task = &engine->lanes[i].task;
+        if (task->job == job && task->type == TASK_PROVE && task->partition == kept->index) task->cancel = true;
+    }
+}
+
+typedef struct kept_partitions {
+    zk_journal_partition *list;
+    size_t n, capacity;
+} kept_partitions;
+
+static void collect(void *ctx, const zk_journal_partition *partition) {
+    kept_partitions *kept = ctx;
+    if (zk_grow((void **)&kept->list, &kept->capacity, kept->n + 1, sizeof *kept->list))
+        kept->list[kept->n++] = *partition;
+    /* else it is proved again */
+}
+
+cuzk_status engine_job_recover(zk_engine *engine, engine_job *job, cuzk_err *err) {
+    kept_partitions kept = {0};
+    cuzk_status status = engine->journal->ops->each_partition(engine->journal, job->meta.job_id, collect, &kept, err);
+    pthread_mutex_lock(&engine->lock);
+    for (size_t i = 0; i < kept.n && engine_job_is_open(job); i++)
+        engine_job_take_partition(engine, job, &kept.list[i]);
+    pthread_mutex_unlock(&engine->lock);
+    free(kept.list);
+    return status;
+}
+
+/* ---- the end ---- */
+
 static const zk_journal_state state_of[] = {
     [ZK_OUTCOME_COMPLETED] = ZK_JOURNAL_COMPLETED,
     [ZK_OUTCOME_FAILED] = ZK_JOURNAL_FAILED,
@@ -95,7 +143,13 @@ static void fill_result(engine_job *job, zk_outcome outcome, cuzk_status status,
     r->total_ms = engine_ms(now - job->accepted_ns);
 }
 
-static cuzk_status write_end(zk_engine *engine, const engine_job *job, cuzk_err *err) {
+static void remove_spool(const zk_engine *engine, const engine_job *job) {
+    char path[ZK_SPOOL_PATH_BYTES];
+    zk_spool_path(path, engine->options.spool_dir, job->meta.job_id);
+    unlink(path);
+}
+
+static cuzk_status write_end(bool *ended, zk_engine *engine, const engine_job *job, cuzk_err *err) {
     const zk_result *r = &job->result;
     zk_journal_end end = {
         .state = state_of[r->outcome],
@@ -109,14 +163,25 @@ static cuzk_status write_end(zk_engine *engine, const engine_job *job, cuzk_err 
         .gpu_compute_ms = r->gpu_compute_ms,
         .total_ms = r->total_ms,
     };
-    bool ended = false;
-    ZK_TRY(engine->journal->ops->end(&ended, engine->journal, job->meta.job_id, &end, err));
-    if (!ended)
-        ZK_LOG_ERROR("a job that was over ended again; the first end stands", zk_kv_str("job", job->meta.job_id));
-    char path[ZK_SPOOL_PATH_BYTES];
-    zk_spool_path(path, engine->options.spool_dir, job->meta.job_id);
-    unlink(path);
+    ZK_TRY(engine->journal->ops->end(ended, engine->journal, job->meta.job_id, &end, err));
+    remove_spool(engine, job);
     return CUZK_OK;
+}
+
+/* Another end was first and stands: of another machine, or else something is wrong. */
+static void take_first_end(zk_engine *engine, engine_job *job) {
+    zk_result kept = {0};
+    cuzk_status status = engine->journal->ops->result(&kept, engine->journal, job->meta.job_id, NULL);
+    if (!zk_journal_is_shared(engine->journal))
+        ZK_LOG_ERROR("a job that was over ended again; the first end stands", zk_kv_str("job", job->meta.job_id));
+    if (status == CUZK_OK && kept.outcome != ZK_OUTCOME_UNKNOWN && kept.outcome != ZK_OUTCOME_INTERRUPTED) {
+        pthread_mutex_lock(&engine->lock);
+        zk_result ours = job->result;
+        job->result = kept;
+        kept = ours;
+        pthread_mutex_unlock(&engine->lock);
+    }
+    zk_result_clear(&kept);
 }
 
 static void remove_job(zk_engine *engine, engine_job *job) {
@@ -154,19 +219,13 @@ static void stop_lanes(zk_engine *engine, const engine_job *job) {
         if (engine->lanes[i].task.job == job) engine->lanes[i].task.cancel = true;
 }
 
-/* The journal is told, then the watchers; a proof is useful before it is written, so that a full disk delays the
- * journal alone. The caller holds the job. */
-static void settle(zk_engine *engine, engine_job *job, bool first) {
-    cuzk_err err = {0};
-    cuzk_status status = write_end(engine, job, &err);
-    if (status != CUZK_OK && first)
-        ZK_LOG_ERROR("the journal could not be told the end of a job; trying again", zk_kv_str("job", job->meta.job_id),
-                     zk_kv_str("error", err.message));
+/* The job is off the list, unless the journal still has to be told. The caller holds it. */
+static void fire_watches(zk_engine *engine, engine_job *job, bool written) {
     pthread_mutex_lock(&engine->lock);
     zk_watch *watches = job->watches;
     job->watches = NULL;
     for (zk_watch *w = watches; w; w = w->next) engine->n_watches--;
-    if (status == CUZK_OK) {
+    if (written) {
         remove_job(engine, job);
     } else {
         job->phase = ENGINE_UNWRITTEN;
@@ -183,6 +242,41 @@ static void settle(zk_engine *engine, engine_job *job, bool first) {
     }
 }
 
+/* The journal is told, then the watchers; a proof is useful before it is written, so that a full disk delays the
+ * journal alone. The caller holds the job. */
+static void settle(zk_engine *engine, engine_job *job, bool first) {
+    cuzk_err err = {0};
+    bool ended = false;
+    cuzk_status status = write_end(&ended, engine, job, &err);
+    if (status == CUZK_OK && !ended && first) take_first_end(engine, job);
+    if (status != CUZK_OK && first)
+        ZK_LOG_ERROR("the journal could not be told the end of a job; trying again", zk_kv_str("job", job->meta.job_id),
+                     zk_kv_str("error", err.message));
+    pthread_mutex_lock(&engine->lock);
+    if (first && (ended || status != CUZK_OK)) count_end(engine, job); /* else another machine counts it */
+    pthread_mutex_unlock(&engine->lock);
+    fire_watches(engine, job, status == CUZK_OK);
+}
+
+void engine_job_over(zk_engine *engine, engine_job *job, zk_result *result) {
+    pthread_mutex_lock(&engine->lock);
+    bool open = engine_job_is_open(job);
+    if (open) {
+        job->phase = ENGINE_ENDING;
+        engine_job_hold(job);
+        job->result = *result;
+        *result = (zk_result){0};
+        stop_lanes(engine, job);
+    }
+    pthread_mutex_unlock(&engine->lock);
+    if (!open) return;
+    remove_spool(engine, job);
+    fire_watches(engine, job, true);
+    pthread_mutex_lock(&engine->lock);
+    engine_job_drop(job);
+    pthread_mutex_unlock(&engine->lock);
+}
+
 void engine_job_end(zk_engine *engine, engine_job *job, zk_outcome outcome, cuzk_status status, const char *message) {
     pthread_mutex_lock(&engine->lock);
     if (!engine_job_is_open(job)) {
@@ -192,7 +286,6 @@ void engine_job_end(zk_engine *engine, engine_job *job, zk_outcome outcome, cuzk
     job->phase = ENGINE_ENDING;
     engine_job_hold(job);
     fill_result(job, outcome, status, message);
-    count_end(engine, job);
     stop_lanes(engine, job);
     pthread_cond_broadcast(&engine->work);
     pthread_mutex_unlock(&engine->lock);
@@ -249,6 +342,11 @@ cuzk_status zk_engine_watch(zk_watch **out, zk_engine *engine, const char *job_i
     zk_watch *watch = zk_malloc(sizeof *watch);
     if (!watch) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory to wait for a job");
     *watch = (zk_watch){.fn = fn, .ctx = ctx};
+    cuzk_status status = engine_fleet_know(engine, job_id, err);
+    if (status != CUZK_OK) {
+        free(watch);
+        return status;
+    }
     pthread_mutex_lock(&engine->lock);
     engine_job *job = engine_job_find(engine, job_id);
     if (job && job->phase != ENGINE_UNWRITTEN) {
@@ -358,7 +456,8 @@ cuzk_status zk_engine_await(zk_result *result, zk_engine *engine, const char *jo
 }
 
 cuzk_status zk_engine_cancel(bool *was_running, zk_engine *engine, const char *job_id, cuzk_err *err) {
-    (void)err;
+    *was_running = false;
+    ZK_TRY(engine_fleet_know(engine, job_id, err));
     pthread_mutex_lock(&engine->lock);
     engine_job *job = engine_job_find(engine, job_id);
     *was_running = job && engine_job_is_open(job);

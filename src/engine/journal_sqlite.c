@@ -210,9 +210,11 @@ static size_t get_bytes(void *out, size_t max, const binding *b, int column) {
 
 /* ---- the operations ---- */
 
-static cuzk_status journal_accept(zk_journal *journal, const zk_content_meta *meta, uint64_t file_bytes,
-                                  cuzk_err *err) {
+static cuzk_status journal_accept(bool *accepted, zk_journal *journal, const zk_content_meta *meta, uint64_t file_bytes,
+                                  const char *path, cuzk_err *err) {
     sqlite_journal *self = self_of(journal);
+    (void)path; /* the spool file is the only copy */
+    *accepted = true;
     binding b = begin(self, ST_ACCEPT);
     put_text(&b, meta->job_id, strlen(meta->job_id));
     put_text(&b, meta->request_id, meta->n_request_id);
@@ -246,7 +248,7 @@ static cuzk_status journal_find(bool *found, char job_id[ZK_JOB_ID_BYTES], zk_jo
     return finish(self, &b, "looking up a request", *found ? SQLITE_ROW : SQLITE_DONE, err);
 }
 
-static cuzk_status journal_partition_done(zk_journal *journal, const char *job_id,
+static cuzk_status journal_partition_done(bool *kept, zk_journal *journal, const char *job_id,
                                           const zk_journal_partition *partition, cuzk_err *err) {
     sqlite_journal *self = self_of(journal);
     binding b = begin(self, ST_PARTITION);
@@ -257,6 +259,7 @@ static cuzk_status journal_partition_done(zk_journal *journal, const char *job_i
     put_u64(&b, partition->synth_ns);
     put_u64(&b, partition->gpu_ns);
     step(&b);
+    *kept = b.code == SQLITE_DONE && sqlite3_changes(self->db) == 1;
     return finish(self, &b, "keeping a partition", SQLITE_DONE, err);
 }
 
@@ -309,13 +312,6 @@ static cuzk_status journal_end(bool *ended, zk_journal *journal, const char *job
     return status != CUZK_OK ? status : unused;
 }
 
-static const zk_outcome outcome_of[] = {
-    [ZK_JOURNAL_OPEN] = ZK_OUTCOME_INTERRUPTED,
-    [ZK_JOURNAL_COMPLETED] = ZK_OUTCOME_COMPLETED,
-    [ZK_JOURNAL_FAILED] = ZK_OUTCOME_FAILED,
-    [ZK_JOURNAL_CANCELLED] = ZK_OUTCOME_CANCELLED,
-};
-
 static cuzk_status journal_result(zk_result *result, zk_journal *journal, const char *job_id, cuzk_err *err) {
     sqlite_journal *self = self_of(journal);
     *result = (zk_result){.outcome = ZK_OUTCOME_UNKNOWN};
@@ -327,7 +323,7 @@ static cuzk_status journal_result(zk_result *result, zk_journal *journal, const 
     if (found) {
         uint64_t state = get_u64(&b, 1);
         result->kind = (zk_proof_kind)get_u64(&b, 0);
-        result->outcome = state <= ZK_JOURNAL_CANCELLED ? outcome_of[state] : ZK_OUTCOME_UNKNOWN;
+        result->outcome = zk_journal_outcome(state);
         result->status = (cuzk_status)get_u64(&b, 2);
         result->message[get_bytes(result->message, sizeof result->message - 1, &b, 3)] = 0;
         result->n_proof = (size_t)sqlite3_column_bytes(b.statement, 4);
@@ -348,28 +344,31 @@ static cuzk_status journal_result(zk_result *result, zk_journal *journal, const 
     return status;
 }
 
-static cuzk_status journal_each_open(zk_journal *journal,
-                                     cuzk_status (*fn)(void *ctx, const zk_content_meta *meta, uint64_t file_bytes,
-                                                       cuzk_err *err),
-                                     void *ctx, cuzk_err *err) {
+static cuzk_status journal_each_open(zk_journal *journal, zk_journal_job_fn fn, void *ctx, cuzk_err *err) {
     sqlite_journal *self = self_of(journal);
     cuzk_status status = CUZK_OK;
     binding b = begin(self, ST_EACH_OPEN);
     for (step(&b); b.code == SQLITE_ROW && status == CUZK_OK; step(&b)) {
-        zk_content_meta meta = {
-            .kind = (uint32_t)get_u64(&b, 3),
-            .priority = (uint32_t)get_u64(&b, 4),
-            .partition_index = (uint32_t)get_u64(&b, 5),
-            .sector_bytes = get_u64(&b, 6),
-            .registered_proof = get_u64(&b, 7),
-            .sector_number = get_u64(&b, 8),
-            .miner_id = get_u64(&b, 9),
-            .accepted_ms = get_u64(&b, 10),
+        zk_journal_job job = {
+            .meta =
+                {
+                    .kind = (uint32_t)get_u64(&b, 3),
+                    .priority = (uint32_t)get_u64(&b, 4),
+                    .partition_index = (uint32_t)get_u64(&b, 5),
+                    .sector_bytes = get_u64(&b, 6),
+                    .registered_proof = get_u64(&b, 7),
+                    .sector_number = get_u64(&b, 8),
+                    .miner_id = get_u64(&b, 9),
+                    .accepted_ms = get_u64(&b, 10),
+                },
+            .file_bytes = get_u64(&b, 11),
+            .state = ZK_JOURNAL_OPEN,
         };
-        get_bytes(meta.job_id, sizeof meta.job_id - 1, &b, 0);
-        meta.n_request_id = (uint32_t)get_bytes(meta.request_id, sizeof meta.request_id, &b, 1);
-        get_bytes(meta.digest, sizeof meta.digest, &b, 2);
-        status = fn(ctx, &meta, get_u64(&b, 11), err);
+        zk_content_meta *meta = &job.meta;
+        get_bytes(meta->job_id, sizeof meta->job_id - 1, &b, 0);
+        meta->n_request_id = (uint32_t)get_bytes(meta->request_id, sizeof meta->request_id, &b, 1);
+        get_bytes(meta->digest, sizeof meta->digest, &b, 2);
+        status = fn(ctx, &job, err);
     }
     if (status != CUZK_OK) b.code = SQLITE_DONE;
     cuzk_status read = finish(self, &b, "reading open jobs", SQLITE_DONE, err);

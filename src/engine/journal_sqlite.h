@@ -15,8 +15,6 @@
     "synthesis_ms, gpu_compute_ms, total_ms"
 enum { ZK_JOURNAL_N_COLUMNS = 22 };
 
-/* Locks the journal for this process; *fd is to be closed at the end. */
-cuzk_status zk_journal_lock(int *fd, const char *path, cuzk_err *err);
 /* Opens or makes the file and its tables. */
 cuzk_status zk_journal_db_open(sqlite3 **db, const char *path, cuzk_err *err);
 /* Words a failure of SQLite. */

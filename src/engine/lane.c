@@ -54,6 +54,7 @@ static void stage_began(engine_lane *lane, const char *stage) {
                                                               .last_used_ns = zk_now_ns()};
     if (lane->task.type != TASK_PROVE || !proving || job->phase != ENGINE_READY) return;
     engine_partition *p = &job->partitions[lane->task.partition];
+    if (p->state == ZK_PARTITION_DONE) return; /* elsewhere, meanwhile */
     uint64_t now = zk_now_ns();
     stage_ended(p, now);
     if (strcmp(stage, "check") == 0 || strcmp(stage, "synthesize") == 0) {
@@ -231,6 +232,7 @@ static void run_task(engine_lane *lane, char *text) {
     }
     if (task->job) {
         engine_served(engine, task->job->meta.miner_id, zk_now_ns() - task->start_ns);
+        engine_fleet_return(lane, task);
         engine_job_drop(task->job);
     }
     *task = (engine_task){0};
@@ -299,13 +301,17 @@ void *engine_lane_main(void *ctx) {
         if (engine->stopping) break;
         engine_task task;
         if (engine_pick(&task, engine, lane)) {
+            if (!engine_fleet_take(&task, lane)) continue;
+            engine_task_begins(engine, &task);
             lane->task = task;
             if (!lane->pid && engine_lane_start(lane, &err) != CUZK_OK) {
                 if (task.job) engine_give_back(lane, false, 0);
                 start_failed(lane, &err);
-                if (task.job && lane->state == ZK_WORKER_RETIRED && !engine_some_lane_left(engine, task.job->priority))
+                if (task.job && lane->state == ZK_WORKER_RETIRED &&
+                    !engine_some_lane_left(engine, task.job->priority) && !zk_journal_is_shared(engine->journal))
                     engine_fail_job(lane, CUZK_DEVICE, err.message);
                 engine_finish_call(lane, CUZK_DEVICE, err.message, NULL);
+                engine_fleet_return(lane, &lane->task);
                 if (task.job) engine_job_drop(task.job);
                 lane->task = (engine_task){0};
                 continue;

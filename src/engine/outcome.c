@@ -21,60 +21,47 @@ bool engine_give_back(engine_lane *lane, bool counts, uint64_t delay_ns) {
     engine_job *job = task->job;
     if (!engine_job_is_open(job)) return true;
     engine->n_retries += counts;
+    task->returned = true;
+    task->return_counts = counts;
+    task->return_delay_ns = delay_ns;
     if (task->type == TASK_PREPARE) {
-        job->phase = ENGINE_NEW;
+        if (!job->partitions) job->phase = ENGINE_NEW; /* else it was prepared elsewhere meanwhile */
         job->prepare_attempts += counts;
         job->prepare_not_before_ns = zk_now_ns() + delay_ns;
         return job->prepare_attempts < engine->options.max_attempts;
     }
     engine_partition *p = &job->partitions[task->partition];
+    if (p->state == ZK_PARTITION_DONE) return true; /* elsewhere */
     *p = (engine_partition){.lane = -1, .attempts = p->attempts + counts, .not_before_ns = zk_now_ns() + delay_ns};
     return p->attempts < engine->options.max_attempts;
 }
 
-/* Needs the lock. */
-static void take_over_partition(engine_job *job, const zk_journal_partition *kept) {
-    if (kept->index >= job->n_partitions || job->partitions[kept->index].state == ZK_PARTITION_DONE) return;
-    engine_partition *p = &job->partitions[kept->index];
-    p->state = ZK_PARTITION_DONE;
-    p->synth_ns = kept->synth_ns;
-    p->gpu_ns = kept->gpu_ns;
-    p->synth_start_ns = p->gpu_start_ns = 0;
-    memcpy(job->proofs[kept->index], kept->proof, sizeof job->proofs[0]);
-    job->synth_ns += kept->synth_ns;
-    job->gpu_ns += kept->gpu_ns;
-    job->srs_load_ns += kept->srs_load_ns;
-    job->n_done++;
-}
-
-typedef struct kept_partitions {
-    zk_journal_partition *list;
-    size_t n, capacity;
-    bool no_memory;
-} kept_partitions;
-
-static void collect(void *ctx, const zk_journal_partition *partition) {
-    kept_partitions *kept = ctx;
-    if (zk_grow((void **)&kept->list, &kept->capacity, kept->n + 1, sizeof *kept->list))
-        kept->list[kept->n++] = *partition;
-    else
-        kept->no_memory = true; /* it is proved again */
-}
-
-/* What was proved before the engine ended last time. Needs the lock, which is given up meanwhile. */
+/* What was proved before, by an earlier life of the engine or elsewhere. Needs the lock, which is given up meanwhile.
+ */
 static cuzk_status recover_partitions(engine_lane *lane, engine_job *job, cuzk_err *err) {
-    zk_engine *engine = lane->engine;
-    kept_partitions kept = {0};
     job->phase = ENGINE_PREPARING; /* nobody takes a partition until it is known which are there */
     unlock(lane);
-    cuzk_status status = engine->journal->ops->each_partition(engine->journal, job->meta.job_id, collect, &kept, err);
+    cuzk_status status = engine_job_recover(lane->engine, job, err);
     lock(lane);
-    if (engine_job_is_open(job)) {
-        for (size_t i = 0; i < kept.n; i++) take_over_partition(job, &kept.list[i]);
-        job->phase = ENGINE_READY;
-    }
-    free(kept.list);
+    if (engine_job_is_open(job)) job->phase = ENGINE_READY;
     return status;
+}
+
+/* A shared journal makes the partitions known to others. Needs the lock, which is given up meanwhile. */
+static bool tell_prepared(engine_lane *lane, const zk_ipc_message *done) {
+    zk_journal *journal = lane->engine->journal;
+    engine_job *job = lane->task.job;
+    cuzk_err err = {0};
+    if (!zk_journal_is_shared(journal)) return true;
+    unlock(lane);
+    cuzk_status status =
+        journal->ops->prepared(journal, job->meta.job_id, done->kind, done->sector_bytes, done->n_partitions, &err);
+    lock(lane);
+    if (status == CUZK_OK) return true;
+    ZK_LOG_WARN("the fleet could not be told of a job's partitions; it is prepared again",
+                zk_kv_str("job", job->meta.job_id), zk_kv_str("error", err.message));
+    engine_give_back(lane, false, SECOND_NS);
+    return false;
 }
 
 /* Needs the lock, which is given up meanwhile. */
@@ -83,12 +70,12 @@ void engine_task_prepared(engine_lane *lane, const zk_ipc_message *done) {
     engine_job *job = lane->task.job;
     cuzk_err err = {0};
     engine_observe(engine, HISTOGRAM_PREPARE, done->total_ns);
-    if (!engine_job_is_open(job)) return;
+    if (!engine_job_is_open(job) || !tell_prepared(lane, done) || !engine_job_is_open(job)) return;
     /* The input decides what is proved; the request's numbers had to agree with it. */
     job->meta.kind = done->kind;
     job->meta.sector_bytes = done->sector_bytes;
     cuzk_status status = zk_circuit_id(job->circuit_id, (zk_proof_kind)done->kind, done->sector_bytes, &err);
-    if (status == CUZK_OK) status = engine_job_prepared(job, done->n_partitions, &err);
+    if (status == CUZK_OK && !job->partitions) status = engine_job_prepared(job, done->n_partitions, &err);
     if (status == CUZK_OK && job->recovered) status = recover_partitions(lane, job, &err);
     pthread_cond_broadcast(&engine->work);
     unlock(lane);
@@ -112,18 +99,32 @@ void engine_task_proved(engine_lane *lane, const zk_ipc_message *done) {
     if (!done->already_loaded) engine_observe(engine, HISTOGRAM_SRS, done->srs_load_ns);
     lane->n_proved++;
     if (!engine_job_is_open(job)) return;
-    bool last = job->n_partitions == 1;
+    bool single = job->n_partitions == 1, shared = zk_journal_is_shared(engine->journal), first = true;
     unlock(lane);
     /* The end of the job says the same for a single one. */
     cuzk_err err = {0};
-    if (!last && engine->journal->ops->partition_done(engine->journal, job->meta.job_id, &kept, &err) != CUZK_OK)
-        ZK_LOG_ERROR("a partition could not be written to the journal; only a restart would notice",
+    cuzk_status status = CUZK_OK;
+    if (!single) status = engine->journal->ops->partition_done(&first, engine->journal, job->meta.job_id, &kept, &err);
+    if (status != CUZK_OK)
+        ZK_LOG_ERROR(shared ? "a partition could not be written to the journal; it is kept and written later"
+                            : "a partition could not be written to the journal; only a restart would notice",
                      zk_kv_str("error", err.message));
+    bool late = shared && status == CUZK_OK && !first;
+    if (late) {
+        ZK_LOG_INFO("a late result is dropped: there was one already", zk_kv_str("job", job->meta.job_id),
+                    zk_kv_u64("partition", kept.index));
+        cuzk_status seen = engine_fleet_refresh(engine, job->meta.job_id, NULL);
+        (void)seen; /* else it is seen later */
+    }
     lock(lane);
     if (!engine_job_is_open(job)) return;
-    take_over_partition(job, &kept);
-    job->partitions[kept.index].taken = false;
-    job->partitions[kept.index].lane = (int)lane->id;
+    engine_partition *p = &job->partitions[kept.index];
+    p->taken = false;
+    p->lane = (int)lane->id;
+    if (!late && p->state != ZK_PARTITION_DONE) {
+        p->unwritten = status != CUZK_OK;
+        engine_job_take_partition(engine, job, &kept);
+    }
     unlock(lane);
     engine_job_finish_if_done(engine, job);
     lock(lane);
@@ -164,15 +165,23 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
         lock(lane);
         bool again = engine_give_back(lane, true, 0);
         if (lane->n_wrong >= MAX_WRONG) engine_lane_retire(lane, "two wrong proofs");
-        if (!engine_some_lane_left(engine, job->priority))
+        if (!engine_some_lane_left(engine, job->priority) && !zk_journal_is_shared(engine->journal))
             engine_fail_job(lane, CUZK_DEVICE, "no worker is left: all were retired for wrong proofs");
         else if (!again)
             engine_fail_job(lane, status, done->message);
         return false; /* with fresh memory next time */
     }
+    if (zk_journal_is_shared(engine->journal) && status == CUZK_NOT_FOUND) { /* keys; others may have them */
+        engine_give_back(lane, false, 0);
+        return true;
+    }
     switch (cuzk_status_classify(status)) {
     case CUZK_CLASS_CANCELLED:
         engine_give_back(lane, false, 0);
+        return true;
+    case CUZK_CLASS_IO: /* a disk of this machine; another may do */
+        if (!zk_journal_is_shared(engine->journal) || !engine_give_back(lane, true, SECOND_NS))
+            engine_fail_job(lane, status, done->message);
         return true;
     case CUZK_CLASS_RESOURCE:
         if (status == CUZK_EXHAUSTED) {

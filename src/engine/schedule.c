@@ -56,6 +56,7 @@ static bool goes_before(const candidate *a, const candidate *b) {
 /* The next thing to do for a job. */
 static bool next_step(candidate *c, engine_job *job, uint64_t now) {
     c->job = job;
+    if (now < job->not_before_ns) return false;
     if (job->phase == ENGINE_NEW) {
         c->type = TASK_PREPARE;
         return now >= job->prepare_not_before_ns;
@@ -156,10 +157,6 @@ bool engine_pick(engine_task *task, zk_engine *engine, engine_lane *lane) {
     engine_job *job = c.job;
     engine_job_hold(job);
     engine->miner_time_ns = c.served_ns;
-    if (!job->started_ns) {
-        job->started_ns = zk_now_ns();
-        engine_observe(engine, HISTOGRAM_QUEUE, job->started_ns - job->accepted_ns);
-    }
     *task = (engine_task){
         .type = c.type,
         .job = job,
@@ -175,6 +172,13 @@ bool engine_pick(engine_task *task, zk_engine *engine, engine_lane *lane) {
         job->partitions[c.partition].lane = (int)lane->id;
     }
     return true;
+}
+
+void engine_task_begins(zk_engine *engine, const engine_task *task) {
+    engine_job *job = task->job;
+    if (!job || job->started_ns) return;
+    job->started_ns = zk_now_ns();
+    engine_observe(engine, HISTOGRAM_QUEUE, job->started_ns - job->accepted_ns);
 }
 
 uint32_t engine_queue_position(zk_engine *engine, const engine_job *job) {

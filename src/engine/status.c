@@ -149,6 +149,7 @@ typedef struct builder {
     zk_srs_view *srs;
     zk_memory_view *memory;
     zk_histogram *histograms;
+    zk_machine_view *machines;
     size_t n_partitions, max_srs, max_memory;
 } builder;
 
@@ -160,6 +161,7 @@ static void lay_out(builder *b, const zk_engine *engine) {
     b->srs = zk_layout_take(&b->layout, "srs", b->max_srs, sizeof *b->srs, 8);
     b->memory = zk_layout_take(&b->layout, "memory", b->max_memory, sizeof *b->memory, 8);
     b->histograms = zk_layout_take(&b->layout, "histograms", N_HISTOGRAMS, sizeof *b->histograms, 8);
+    b->machines = zk_layout_take(&b->layout, "machines", engine->n_machines, sizeof *b->machines, 8);
 }
 
 static void view_job(builder *b, zk_engine *engine, const engine_job *job, uint64_t now) {
@@ -327,6 +329,18 @@ static void view_memory(builder *b, const zk_engine *engine) {
         add_memory(b, rows[i].name, rows[i].current_bytes, rows[i].peak_bytes);
 }
 
+static void view_fleet(builder *b, const zk_engine *engine) {
+    uint64_t since_ms = engine_ms(zk_now_ns() - engine->machines_seen_ns);
+    b->status.fleet = zk_journal_is_shared(engine->journal);
+    b->status.fleet_lost = engine->fleet_lost;
+    b->status.n_machines = engine->n_machines;
+    for (size_t i = 0; i < engine->n_machines; i++) {
+        b->machines[i] = engine->machines[i];
+        b->machines[i].seen_ago_ms += since_ms;
+        b->machines[i].started_ago_ms += since_ms;
+    }
+}
+
 static void view_counters(zk_engine_status *s, zk_queue_view *queues, const zk_engine *engine) {
     for (unsigned k = 1; k < ZK_N_KINDS; k++) {
         const engine_kind_counters *c = &engine->kinds[k];
@@ -384,6 +398,7 @@ cuzk_status zk_engine_get_status(zk_engine_status **out, zk_engine *engine, cuzk
     view_srs(&b, engine);
     view_memory(&b, engine);
     view_counters(&b.status, b.queues, engine);
+    view_fleet(&b, engine);
     memcpy(b.histograms, engine->histograms, sizeof engine->histograms);
 out:
     pthread_mutex_unlock(&engine->lock);
@@ -399,6 +414,7 @@ out:
     b.status.srs = b.srs;
     b.status.memory = b.memory;
     b.status.histograms = b.histograms;
+    b.status.machines = b.machines;
     b.status.n_histograms = N_HISTOGRAMS;
     *s = b.status;
     *out = s;

@@ -32,7 +32,11 @@ static void add_job(zk_content_meta *meta, zk_journal *journal, const char *spoo
     zk_engine_request request = {
         .request_id = id, .kind = ZK_KIND_POREP, .priority = ZK_PRIORITY_LOW, .miner_id = UINT64_MAX};
     ZK_CHECK_OK(zk_content_commit(meta, &bytes, content_of(spool, 1000, proof), &request, &err), err);
-    if (journal) ZK_CHECK_OK(journal->ops->accept(journal, meta, bytes, &err), err);
+    char path[ZK_SPOOL_PATH_BYTES];
+    bool accepted = true;
+    zk_spool_path(path, spool, meta->job_id);
+    if (journal) ZK_CHECK_OK(journal->ops->accept(&accepted, journal, meta, bytes, path, &err), err);
+    ZK_CHECK(accepted);
 }
 
 static void end_job(zk_journal *journal, const char *job_id, bool expected) {
@@ -109,9 +113,9 @@ static void test_content_limits(void) {
 
 /* ---- journal ---- */
 
-static cuzk_status count_open(void *ctx, const zk_content_meta *meta, uint64_t file_bytes, cuzk_err *err) {
+static cuzk_status count_open(void *ctx, const zk_journal_job *job, cuzk_err *err) {
     (void)err;
-    *(unsigned *)ctx += meta->miner_id == UINT64_MAX && file_bytes > sizeof *meta;
+    *(unsigned *)ctx += job->meta.miner_id == UINT64_MAX && job->file_bytes > sizeof job->meta;
     return CUZK_OK;
 }
 
@@ -136,8 +140,10 @@ static void test_journal(void) {
     ZK_CHECK_OK(journal->ops->find(&found, id, &state, journal, "same", 4, a.digest, &err), err);
     ZK_CHECK(found && strcmp(id, a.job_id) == 0 && state == ZK_JOURNAL_OPEN);
     zk_journal_partition partition = {.index = 1, .proof = {9}, .synth_ns = 3};
-    ZK_CHECK_OK(journal->ops->partition_done(journal, a.job_id, &partition, &err), err);
-    ZK_CHECK_OK(journal->ops->partition_done(journal, a.job_id, &partition, &err), err);
+    bool kept = false;
+    ZK_CHECK_OK(journal->ops->partition_done(&kept, journal, a.job_id, &partition, &err), err);
+    ZK_CHECK(kept);
+    ZK_CHECK_OK(journal->ops->partition_done(&kept, journal, a.job_id, &partition, &err), err);
     journal->ops->close(journal);
     ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
     unsigned n = 0;
@@ -150,7 +156,8 @@ static void test_journal(void) {
     ZK_CHECK(result.outcome == ZK_OUTCOME_INTERRUPTED);
     end_job(journal, a.job_id, true);
     end_job(journal, a.job_id, false); /* once */
-    ZK_CHECK_OK(journal->ops->partition_done(journal, a.job_id, &partition, &err), err);
+    ZK_CHECK_OK(journal->ops->partition_done(&kept, journal, a.job_id, &partition, &err), err);
+    ZK_CHECK(!kept);
     n = 0;
     ZK_CHECK_OK(journal->ops->each_partition(journal, a.job_id, count_partition, &n, &err), err);
     ZK_CHECK(n == 0); /* none of a job that is over */
@@ -183,7 +190,9 @@ static void test_accept_refused(void) {
     zk_content_meta a;
     ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
     add_job(&a, journal, spool, "x", "one");
-    ZK_CHECK(journal->ops->accept(journal, &a, 1, &err) == CUZK_IO); /* the same id again is refused, too */
+    bool accepted;
+    /* the same id again is refused, too */
+    ZK_CHECK(journal->ops->accept(&accepted, journal, &a, 1, spool, &err) == CUZK_IO);
     ZK_CHECK(strstr(err.message, "journal-r"));
     unsigned n = 0;
     ZK_CHECK_OK(journal->ops->each_open(journal, count_open, &n, &err), err);
