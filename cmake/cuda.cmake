@@ -27,7 +27,8 @@ endif()
 enable_language(CXX)
 enable_language(CUDA)
 
-add_library(zk_cuda STATIC EXCLUDE_FROM_ALL cuda/device.cu cuda/msm_common.cu cuda/msm_g1.cu cuda/msm_g2.cu cuda/ntt.cu cuda/points.cu cuda/points_g1.cu cuda/points_g2.cu cuda/sort.cu)
+add_library(zk_cuda STATIC EXCLUDE_FROM_ALL cuda/compact.cu cuda/device.cu cuda/msm_common.cu cuda/msm_g1.cu cuda/msm_g2.cu cuda/ntt.cu
+  cuda/points.cu cuda/points_g1.cu cuda/points_g2.cu cuda/sort.cu cuda/synthesis.cu cuda/synthesis_eval.cu cuda/synthesis_witness.cu)
 set_target_properties(zk_cuda PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
 target_include_directories(zk_cuda PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_compile_options(zk_cuda PRIVATE --expt-relaxed-constexpr -lineinfo)
@@ -58,4 +59,9 @@ cuzk_cuda_program(cuda_msm_test tests/unit/cuda_msm_test.cpp)
 cuzk_cuda_program(cuda_ntt_test tests/unit/cuda_ntt_test.cpp)
 cuzk_cuda_program(cuda_points_test tests/unit/cuda_points_test.cpp)
 cuzk_cuda_program(bench_cuda cuda/bench_cuda.cpp)
-add_custom_target(cuda_check DEPENDS cuda_msm_test cuda_ntt_test cuda_points_test bench_cuda)
+
+add_executable(cuda_synthesis_test EXCLUDE_FROM_ALL tests/unit/cuda_synthesis_test.c) # in C, for the helpers of other tests
+target_link_libraries(cuda_synthesis_test PRIVATE cuzk_flags zk_cuda zk_filecoin)
+target_include_directories(cuda_synthesis_test PRIVATE tests ${CMAKE_SOURCE_DIR})
+target_compile_definitions(cuda_synthesis_test PRIVATE ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors")
+add_custom_target(cuda_check DEPENDS cuda_msm_test cuda_ntt_test cuda_points_test cuda_synthesis_test bench_cuda)

@@ -143,7 +143,8 @@ typedef struct zk_cuda_program zk_cuda_program;
 cuzk_status zk_cuda_program_load(zk_cuda_program **resident, zk_cuda *device, const struct zk_program *program,
                                  unsigned log2_n, cuzk_err *err) ZK_MUST_USE;
 void zk_cuda_program_unload(zk_cuda_program *resident);
-size_t zk_cuda_program_bytes(const struct zk_program *program, unsigned log2_n); /* device memory it takes */
+/* Device memory it takes, at most; SIZE_MAX if that cannot be found out. Costs about as much host time as loading. */
+size_t zk_cuda_program_bytes(const struct zk_program *program, unsigned log2_n);
 
 /* As zk_program_witness. hints: host memory. bits: [ceil(n_aux/64)] words; full: n_inputs inputs, then the wide values.
  * BAD_INPUT for a hint that is not below r. */
@@ -156,6 +157,10 @@ cuzk_status zk_cuda_evaluate(const zk_cuda_program *program, zk_dptr bits, zk_dp
 /* First of n_rows rows with a_i b_i != c_i, or n_rows. */
 cuzk_status zk_cuda_first_unsatisfied(size_t *row, zk_cuda *device, zk_dptr a, zk_dptr b, zk_dptr c, size_t n_rows,
                                       cuzk_err *err) ZK_MUST_USE;
+
+/* Of programs loaded from now on: from how many Poseidon permutations of one level on a thread each is used, not a warp;
+ * over how many blocks the small instances of a level are spread. 0: the table. For tuning and tests. */
+void zk_cuda_synthesis_tune(zk_cuda *device, unsigned hashes, unsigned blocks);
 
 /* A static mask over n things, for compaction. words: host memory, [ceil(n/64)]. */
 typedef struct zk_cuda_mask zk_cuda_mask;

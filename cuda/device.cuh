@@ -122,6 +122,7 @@ struct zk_cuda {
     zk::staging_buffers staging;
     zk::ntt_tables ntt;
     unsigned tune_windows = 0, tune_batch = 0, tune_lanes = 0;
+    unsigned tune_hashes = 0, tune_blocks = 0;
 };
 
 #endif

@@ -24,7 +24,7 @@ if(CMAKE_CXX_COMPILER)
   cuzk_cuda_host_test(test_cuda_field_chains ${field_test} DEFINE ZK_PTX_ON_HOST LINK zk_field zk_base LISTS check full unit)
 
   # Everything else of cuda/ as C++ with kernels run by emulate.cpp.
-  set(emulated device msm_common msm_g1 msm_g2 ntt points points_g1 points_g2 sort)
+  set(emulated compact device msm_common msm_g1 msm_g2 ntt points points_g1 points_g2 sort synthesis synthesis_eval synthesis_witness)
   list(TRANSFORM emulated REPLACE "(.+)" "${cuda_dir}/\\1.cu")
   set_source_files_properties(${emulated} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++")
   add_library(zk_cuda_emulated STATIC EXCLUDE_FROM_ALL ${emulated} ${cuda_dir}/emulate.cpp)
@@ -38,4 +38,12 @@ if(CMAKE_CXX_COMPILER)
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_ntt zk_field zk_base LISTS full)
   cuzk_cuda_host_test(test_cuda_points ${CMAKE_CURRENT_LIST_DIR}/cuda_points_test.cpp
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_curve zk_field zk_base LISTS full)
+
+  # In C, for the helpers of other tests.
+  set(synthesis_test ${CMAKE_CURRENT_LIST_DIR}/cuda_synthesis_test.c)
+  cuzk_test(test_cuda_synthesis ${synthesis_test} LINK zk_cuda_emulated zk_filecoin)
+  cuzk_test(test_cuda_synthesis_full ${synthesis_test} LINK zk_cuda_emulated zk_filecoin FULL)
+  target_compile_definitions(test_cuda_synthesis_full PRIVATE FULL=1)
+  target_include_directories(test_cuda_synthesis PRIVATE ${CMAKE_SOURCE_DIR})
+  target_include_directories(test_cuda_synthesis_full PRIVATE ${CMAKE_SOURCE_DIR})
 endif()
