@@ -406,3 +406,29 @@ void zk_ntt_quotient(const zk_ntt_domain *domain, zk_fr *a, zk_fr *b, zk_fr *c, 
     run_leaves(&(leaf_job){domain, {a}, 1, INVERSE, INVERSE, NONE, &domain->quotient_scale}, pool);
     reverse_order(domain, a, pool);
 }
+
+typedef struct products_job {
+    zk_fr *a, *b;
+    size_t n;
+} products_job;
+
+/* Elements j and n - j change places as they are multiplied. */
+static void products_range(void *ctx, size_t begin, size_t end, unsigned thread) {
+    (void)thread;
+    const products_job *job = ctx;
+    for (size_t j = begin; j < end; j++) {
+        size_t k = (job->n - j) & (job->n - 1);
+        zk_fr t;
+        zk_fr_mul(&t, &job->a[j], &job->b[j]);
+        zk_fr_mul(&job->a[j], &job->a[k], &job->b[k]);
+        job->a[k] = t;
+    }
+}
+
+void zk_ntt_products(const zk_ntt_domain *domain, zk_fr *a, zk_fr *b, zk_pool *pool) {
+    zk_fr *x[2] = {a, b};
+    for (int i = 0; i < 2; i++) split_passes(domain, x[i], INVERSE, 0, pool);
+    run_leaves(&(leaf_job){domain, {a, b}, 2, INVERSE, FORWARD, FORWARD, &domain->n_inverse}, pool);
+    for (int i = 0; i < 2; i++) merge_passes(domain, x[i], FORWARD, 0, pool);
+    zk_pool_for(pool, domain->n / 2 + 1, 1 << 14, products_range, &(products_job){a, b, domain->n});
+}

@@ -26,4 +26,9 @@ void zk_ntt_coset_inverse(const zk_ntt_domain *domain, zk_fr *x, zk_pool *pool);
  * coefficients of (a b - c)/(x^n - 1), of which the last is to be dropped by the caller; b and c are clobbered. */
 void zk_ntt_quotient(const zk_ntt_domain *domain, zk_fr *a, zk_fr *b, zk_fr *c, zk_pool *pool);
 
+/* What keys prepared for the coset take instead (docs/internals/prepared-keys.md): a, b as above; on return a_j holds
+ * a(x) b(x) at x = g w^-j, and b is clobbered. The sign of the exponent suits devices that transform in one direction
+ * only. */
+void zk_ntt_products(const zk_ntt_domain *domain, zk_fr *a, zk_fr *b, zk_pool *pool);
+
 #endif

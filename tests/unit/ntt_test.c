@@ -260,6 +260,40 @@ static void test_quotient_at_point(void) {
     }
 }
 
+/* Transform by transform, then element by element at g w^-j; in both codes. */
+static void test_products(void) {
+    uint64_t seed = 5;
+    static const unsigned sizes[] = {0, 1, 2, 3, 8, 9, 10, 12, 13, 17, 18};
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        size_t n = (size_t)1 << sizes[k];
+        zk_fr *x[2], *y[2];
+        for (int v = 0; v < 2; v++) {
+            x[v] = new_vector(n);
+            y[v] = new_vector(n);
+            for (size_t i = 0; i < n; i++) x[v][i] = fr_random(&seed);
+            memcpy(y[v], x[v], n * sizeof **y);
+            zk_ntt_inverse(scalar_domain_of(sizes[k]), y[v], NULL);
+            zk_ntt_coset_forward(scalar_domain_of(sizes[k]), y[v], NULL);
+        }
+        for (int code = 0; code < 2; code++) {
+            zk_fr *z[2] = {new_vector(n), new_vector(n)};
+            for (int v = 0; v < 2; v++) memcpy(z[v], x[v], n * sizeof **z);
+            zk_ntt_products(code ? domain_of(sizes[k]) : scalar_domain_of(sizes[k]), z[0], z[1],
+                            code ? two_threads() : NULL);
+            for (size_t j = 0; j < n; j++) {
+                zk_fr product;
+                zk_fr_mul(&product, &y[0][j], &y[1][j]);
+                ZK_CHECKF(zk_fr_eq(&z[0][(n - j) % n], &product), "n %zu, element %zu", n, j);
+            }
+            for (int v = 0; v < 2; v++) free(z[v]);
+        }
+        for (int v = 0; v < 2; v++) {
+            free(x[v]);
+            free(y[v]);
+        }
+    }
+}
+
 static void test_domain_limits(void) {
     cuzk_err err = {0};
     zk_ntt_domain *domain = NULL;
@@ -281,5 +315,5 @@ static void test_out_of_memory(void) {
 }
 
 ZK_TEST_MAIN(ZK_CASE(test_definition), ZK_CASE(test_vectors), ZK_CASE(test_quotient_vectors), ZK_CASE(test_every_size),
-             ZK_CASE(test_linearity), ZK_CASE(test_quotient_at_point), ZK_CASE(test_domain_limits),
-             ZK_CASE(test_out_of_memory))
+             ZK_CASE(test_linearity), ZK_CASE(test_quotient_at_point), ZK_CASE(test_products),
+             ZK_CASE(test_domain_limits), ZK_CASE(test_out_of_memory))
