@@ -37,7 +37,7 @@ if(CMAKE_CXX_COMPILER)
   cuzk_cuda_host_test(test_cuda_ntt ${CMAKE_CURRENT_LIST_DIR}/cuda_ntt_test.cpp
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_ntt zk_field zk_base LISTS full)
   cuzk_cuda_host_test(test_cuda_points ${CMAKE_CURRENT_LIST_DIR}/cuda_points_test.cpp
-                       DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_curve zk_field zk_base LISTS full)
+                       DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_curve zk_field zk_hash zk_base LISTS full)
 
   # In C, for the helpers of other tests.
   set(synthesis_test ${CMAKE_CURRENT_LIST_DIR}/cuda_synthesis_test.c)

@@ -4,10 +4,12 @@
 extern "C" {
 #include "base/pool.h"
 #include "curve/curve.h"
+#include "hash/chacha.h"
 }
 #include "../../cuda/cuda_kernels.h"
 #include "zk_test.h"
 
+#include <utility>
 #include <vector>
 
 namespace {
@@ -185,7 +187,7 @@ template <class G> void decode_sizes() {
             /* any alignment of the source */
             std::vector<uint8_t> file(encoded.size() + 8);
             const size_t shift = (size_t)kind;
-            memcpy(file.data() + shift, encoded.data(), encoded.size());
+            if (n) memcpy(file.data() + shift, encoded.data(), encoded.size());
             size_t bad = 12345;
             poison();
             ZK_CHECK_OK(zk_cuda_points_decode(&bad, device, G::group, to_full, to_bits, file.data() + shift, n,
@@ -470,13 +472,16 @@ template <class G> typename G::affine point_of_order(unsigned q) {
     }
 }
 
-template <class G> bool in_subgroup(const std::vector<typename G::affine> &points, uint64_t seed) {
-    cuzk_err err = {};
-    uint8_t bytes[32];
+void seed_bytes(uint8_t bytes[32], uint64_t seed) {
     for (int k = 0; k < 4; k++) {
         const uint64_t v = zk_test_rand(&seed);
         memcpy(bytes + 8 * k, &v, 8);
     }
+}
+template <class G> bool in_subgroup(const std::vector<typename G::affine> &points, uint64_t seed) {
+    cuzk_err err = {};
+    uint8_t bytes[32];
+    seed_bytes(bytes, seed);
     zk_dptr d = put(points.data(), points.size() * sizeof points[0]);
     bool good = points.size() % 2;
     poison();
@@ -526,6 +531,111 @@ template <class G> void subgroup() {
             ZK_CHECKF(in_subgroup<G>(points, n) == good, "%zu opposite points", n);
         }
     }
+}
+
+/* How the check deals its bits (points_subgroup.cuh). */
+constexpr size_t SUMS = 40, PASS_BITS = EMULATED ? 7 : 14, DIRECT = EMULATED ? 100 : 1 << 18;
+void key_stream(zk_chacha *c, const uint8_t seed[32], uint32_t stream, uint64_t position) {
+    uint8_t nonce[12] = {0};
+    memcpy(nonce + 4, &stream, 4);
+    zk_chacha_init_ietf(c, 12, seed, nonce);
+    zk_chacha_seek(c, position);
+}
+/* The 40 bits of point i among n. */
+std::vector<unsigned> subsets_of(size_t i, size_t n, const uint8_t seed[32]) {
+    std::vector<unsigned> r;
+    zk_chacha c;
+    if (n <= DIRECT) {
+        for (uint32_t j = 0; j < SUMS; j++) {
+            uint8_t byte;
+            key_stream(&c, seed, j, i / 8);
+            zk_chacha_read(&c, &byte, 1);
+            r.push_back((byte >> (i % 8)) & 1);
+        }
+        return r;
+    }
+    for (uint32_t pass = 0; r.size() < SUMS; pass++) {
+        uint32_t word;
+        key_stream(&c, seed, pass, 4 * (uint64_t)i);
+        zk_chacha_read(&c, &word, 4);
+        for (size_t k = 0; k < PASS_BITS && r.size() < SUMS; k++) r.push_back((word >> k) & 1);
+    }
+    return r;
+}
+
+/* Coefficients mod q of the columns whose combination is `want`, not all zero; columns: [m][SUMS], m > SUMS. */
+std::vector<unsigned> combination(const std::vector<std::vector<unsigned>> &columns, std::vector<unsigned> want,
+                                  unsigned q) {
+    const size_t m = columns.size();
+    std::vector<std::vector<unsigned>> rows(SUMS, std::vector<unsigned>(m + 1));
+    std::vector<size_t> pivots;
+    for (size_t j = 0; j < SUMS; j++) {
+        for (size_t i = 0; i < m; i++) rows[j][i] = columns[i][j];
+        rows[j][m] = want[j];
+    }
+    for (size_t i = 0, j = 0; i < m && j < SUMS; i++) {
+        size_t k = j;
+        while (k < SUMS && rows[k][i] == 0) k++;
+        if (k == SUMS) continue;
+        std::swap(rows[j], rows[k]);
+        unsigned inverse = 1;
+        while (inverse * rows[j][i] % q != 1) inverse++;
+        for (unsigned &v : rows[j]) v = v * inverse % q;
+        for (k = 0; k < SUMS; k++) {
+            const unsigned factor = rows[k][i];
+            for (size_t l = 0; k != j && factor && l <= m; l++)
+                rows[k][l] = (rows[k][l] + (q - factor) * rows[j][l]) % q;
+        }
+        pivots.push_back(i);
+        j++;
+    }
+    ZK_CHECK(pivots.size() == SUMS);
+    std::vector<unsigned> r(m, 0);
+    size_t spare = 0; /* a free coefficient, set to 1 */
+    while (spare < SUMS && pivots[spare] == spare) spare++;
+    r[spare] = 1;
+    for (size_t j = 0; j < SUMS; j++) r[pivots[j]] = (rows[j][m] + q - rows[j][spare]) % q;
+    return r;
+}
+
+/* Every one of the 40 sums counts: parts of order q, placed so that all sums but one are good, are found by that one;
+ * placed so that all are good, they are missed. */
+template <class G> void subset_strength(size_t n, const std::vector<size_t> &sums) {
+    typedef typename G::affine affine;
+    open_once();
+    const unsigned q = G::group == 0 ? 3 : 13;
+    const size_t m = 60;
+    const affine small = point_of_order<G>(q);
+    const std::vector<affine> good = points_of<G>(n);
+    const uint64_t seed = zk_test_rand(&rng);
+    uint8_t bytes[32];
+    seed_bytes(bytes, seed);
+    std::vector<size_t> places(m);
+    std::vector<std::vector<unsigned>> columns;
+    for (size_t k = 0; k < m; k++) {
+        places[k] = k * (n - 1) / (m - 1);
+        columns.push_back(subsets_of(places[k], n, bytes));
+    }
+    for (size_t sum : sums) {
+        std::vector<affine> points = good;
+        std::vector<unsigned> want(SUMS, 0);
+        if (sum < SUMS) want[sum] = 1;
+        const std::vector<unsigned> parts = combination(columns, want, q);
+        for (size_t k = 0; k < m; k++) {
+            typename G::jacobian j;
+            G::from_affine(&j, &good[places[k]]);
+            for (unsigned t = 0; t < parts[k]; t++) G::add(&j, &j, &small);
+            G::to_affine(&points[places[k]], &j);
+        }
+        ZK_CHECKF(in_subgroup<G>(points, seed) == (sum == SUMS), "sum %zu of %zu points", sum, n);
+    }
+}
+template <class G> void strength() {
+    std::vector<size_t> all;
+    for (size_t j = 0; j <= SUMS; j++) all.push_back(j);
+    const bool few = EMULATED;
+    subset_strength<G>(few ? 700 : DIRECT + 1000, few ? std::vector<size_t>{0, 5, 6, 7, 34, 39, SUMS} : all);
+    subset_strength<G>(few ? 90 : 5000, few ? std::vector<size_t>{0, 39, SUMS} : all);
 }
 
 /* A pool that leaves little room: smaller slices and tables, the same points; then none. */
@@ -579,6 +689,8 @@ void test_wide_windows_g1() { wide_windows<g1>(); }
 void test_wide_windows_g2() { wide_windows<g2>(); }
 void test_subgroup_g1() { subgroup<g1>(); }
 void test_subgroup_g2() { subgroup<g2>(); }
+void test_subset_strength_g1() { strength<g1>(); }
+void test_subset_strength_g2() { strength<g2>(); }
 void test_short_memory_g1() { short_memory<g1>(); }
 void test_short_memory_g2() { short_memory<g2>(); }
 } // namespace
@@ -586,4 +698,5 @@ void test_short_memory_g2() { short_memory<g2>(); }
 ZK_TEST_MAIN(ZK_CASE(test_decode_g1), ZK_CASE(test_decode_g2), ZK_CASE(test_refusals_g1), ZK_CASE(test_refusals_g2),
              ZK_CASE(test_encode_g1), ZK_CASE(test_encode_g2), ZK_CASE(test_multiples_g1), ZK_CASE(test_multiples_g2),
              ZK_CASE(test_wide_windows_g1), ZK_CASE(test_wide_windows_g2), ZK_CASE(test_subgroup_g1),
-             ZK_CASE(test_subgroup_g2), ZK_CASE(test_short_memory_g1), ZK_CASE(test_short_memory_g2))
+             ZK_CASE(test_subgroup_g2), ZK_CASE(test_subset_strength_g1), ZK_CASE(test_subset_strength_g2),
+             ZK_CASE(test_short_memory_g1), ZK_CASE(test_short_memory_g2))
