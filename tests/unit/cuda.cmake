@@ -41,7 +41,7 @@ if(CMAKE_CXX_COMPILER)
 
   # In C, for the helpers of other tests.
   set(synthesis_test ${CMAKE_CURRENT_LIST_DIR}/cuda_synthesis_test.c)
-  cuzk_test(test_cuda_synthesis ${synthesis_test} LINK zk_cuda_emulated zk_filecoin)
+  cuzk_test(test_cuda_synthesis ${synthesis_test} LINK zk_cuda_emulated zk_filecoin E2E) # coroutines: no sanitizer
   cuzk_test(test_cuda_synthesis_full ${synthesis_test} LINK zk_cuda_emulated zk_filecoin FULL)
   target_compile_definitions(test_cuda_synthesis_full PRIVATE FULL=1)
   target_include_directories(test_cuda_synthesis PRIVATE ${CMAKE_SOURCE_DIR})
