@@ -45,8 +45,8 @@ cuzk_status zk_cuda_alloc(zk_dptr *buffer, zk_cuda *device, size_t bytes, const 
 /* The buffer may still be in use by work queued before; 0 is allowed. */
 void zk_cuda_free(zk_cuda *device, zk_dptr buffer);
 size_t zk_cuda_bytes_limit(const zk_cuda *device); /* the most that the pool may hold */
-size_t zk_cuda_bytes_free(const zk_cuda *device); /* in the pool, all pieces */
-size_t zk_cuda_bytes_peak(const zk_cuda *device); /* most ever in use */
+size_t zk_cuda_bytes_free(const zk_cuda *device);  /* in the pool, all pieces */
+size_t zk_cuda_bytes_peak(const zk_cuda *device);  /* most ever in use */
 
 cuzk_status zk_cuda_upload(zk_cuda *device, zk_dptr to, const void *from, size_t bytes, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_cuda_download(zk_cuda *device, void *to, zk_dptr from, size_t bytes, cuzk_err *err) ZK_MUST_USE;
@@ -66,6 +66,8 @@ cuzk_status zk_cuda_ntt(zk_cuda *device, zk_dptr x, unsigned log2_n, zk_cuda_ntt
  * beyond the three; the passes before and after the pointwise step are fused with it. */
 cuzk_status zk_cuda_ntt_quotient(zk_cuda *device, zk_dptr a, zk_dptr b, zk_dptr c, unsigned log2_n,
                                  cuzk_err *err) ZK_MUST_USE;
+/* As zk_ntt_products: a_j becomes a(x) b(x) at x = 7 w^-j, b is clobbered. No buffer of full size beyond the two. */
+cuzk_status zk_cuda_ntt_products(zk_cuda *device, zk_dptr a, zk_dptr b, unsigned log2_n, cuzk_err *err) ZK_MUST_USE;
 /* Tables for one size, kept until the device is closed or the size changes. full: also the n twiddles between the first
  * two passes (32 n bytes), which saves one multiplication in fourteen. Calls above make the small tables as needed. */
 cuzk_status zk_cuda_ntt_prepare(zk_cuda *device, unsigned log2_n, bool full, cuzk_err *err) ZK_MUST_USE;
@@ -158,8 +160,8 @@ cuzk_status zk_cuda_evaluate(const zk_cuda_program *program, zk_dptr bits, zk_dp
 cuzk_status zk_cuda_first_unsatisfied(size_t *row, zk_cuda *device, zk_dptr a, zk_dptr b, zk_dptr c, size_t n_rows,
                                       cuzk_err *err) ZK_MUST_USE;
 
-/* Of programs loaded from now on: from how many Poseidon permutations of one level on a thread each is used, not a warp;
- * over how many blocks the small instances of a level are spread. 0: the table. For tuning and tests. */
+/* Of programs loaded from now on: from how many Poseidon permutations of one level on a thread each is used, not a
+ * warp; over how many blocks the small instances of a level are spread. 0: the table. For tuning and tests. */
 void zk_cuda_synthesis_tune(zk_cuda *device, unsigned hashes, unsigned blocks);
 
 /* A static mask over n things, for compaction. words: host memory, [ceil(n/64)]. */
@@ -210,9 +212,9 @@ cuzk_status zk_cuda_multiples_split(size_t *bad, const zk_cuda_multiples *multip
 cuzk_status zk_cuda_multiples_encode(const zk_cuda_multiples *multiples, uint8_t *encoded, const struct zk_fr *scalars,
                                      size_t n, cuzk_err *err) ZK_MUST_USE;
 
-/* Windows of the next MSMs: their number, how many are worked on together, how many lanes run side by side; 0 means the
- * table. For tuning and for tests of every width. */
-void zk_cuda_msm_tune(zk_cuda *device, unsigned windows, unsigned batch, unsigned lanes);
+/* Windows of the next MSMs: their number, how many entries (a point in a bucket) a lane works on at once, how many lanes
+ * run side by side; 0 means the table. For tuning and for tests. */
+void zk_cuda_msm_tune(zk_cuda *device, unsigned windows, unsigned entries, unsigned lanes);
 
 #ifdef __cplusplus
 }

@@ -45,6 +45,14 @@ __global__ void __launch_bounds__(256) quotient_points(fr *a, const fr *b, const
     store(&a[i], mul(sub(mul(load(&a[i]), load(&b[i])), load(&c[i])), scale));
 }
 
+__global__ void __launch_bounds__(256) product_points(fr *a, const fr *b, u32 log_n) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x, n = 1u << log_n, j = (n - i) & (n - 1);
+    if (i >= n || j < i) return;
+    const fr x = mul(load(&a[i]), load(&b[i])), y = mul(load(&a[j]), load(&b[j]));
+    store(&a[i], y);
+    store(&a[j], x);
+}
+
 __global__ void __launch_bounds__(256) swap_digits(fr *x, u32 log_n1, u32 log_n2) {
     const u32 i = blockIdx.x * blockDim.x + threadIdx.x, log_n = 2 * log_n1 + log_n2;
     if (i >> log_n) return;
@@ -326,29 +334,32 @@ static cuzk_status ntt(zk_cuda *d, fr *x, unsigned log_n, zk_cuda_ntt_kind kind,
     return CUZK_OK;
 }
 
-/* The quotient by forward transforms only. With F the transform and P the map i -> -i: F^-1 = P F / n, and P commutes
- * with F. So F(shift(F^-1 a)) is, up to P, F applied to (F a)_k 7^(-k mod n) / n: the values of a on the coset at 7
- * w^-j. The last inverse undoes the P: h_i = 7^-i / n F(t)_i. Passes 1 2 3|3 2 1 for a, b and c; the last pass of c
- * takes the pointwise step and the first pass of the last transform with it. The powers of 7 are digit by digit in the
- * tables; -k mod n is n - k except for k = 0, which middle_fix mends. */
+/* One vector from the domain to the coset, by forward transforms only; all passes but the last, which is pass 1. With F
+ * the transform and P the map i -> -i: F^-1 = P F / n, and P commutes with F. So F(shift(F^-1 a)) is, up to P, F
+ * applied to (F a)_k 7^(-k mod n) / n: the values of a on the coset at 7 w^-j. Passes 1 2 3|3 2 1. The powers of 7 are
+ * digit by digit in the tables; -k mod n is n - k except for k = 0, which middle_fix mends. */
+static cuzk_status to_coset(zk_cuda *d, fr *x, const ntt_shape &s, const table_set &t, cuzk_err *err) {
+    ntt_pass_args p = pass_of(s, t, 1, x, x, PASS_AFTER);
+    p.after = first_factors(s, t, false);
+    ZK_TRY(run_pass(d, s.n1, p, err));
+    p = pass_of(s, t, 2, x, x, PASS_AFTER);
+    p.after.high = t.second;
+    ZK_TRY(run_pass(d, s.n2, p, err));
+    p = pass_of(s, t, 3, x, x, PASS_TWICE);
+    p.middle = t.middle;
+    p.middle_fix = power_of_two(shift_inverse(), s.log_n);
+    ZK_TRY(run_pass(d, s.n3, p, err));
+    p = pass_of(s, t, 2, x, x, PASS_BEFORE);
+    p.before.high = t.coset_second;
+    return run_pass(d, s.n2, p, err);
+}
+
+/* The last pass of c takes the pointwise step and the first pass of the last transform with it. The last inverse undoes
+ * the P of to_coset: h_i = 7^-i / n F(t)_i. */
 static cuzk_status quotient(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_shape &s, const table_set &t, cuzk_err *err) {
-    fr *const all[3] = {a, b, c};
-    const fr fix = power_of_two(shift_inverse(), s.log_n);
-    for (fr *x : all) {
-        ntt_pass_args p = pass_of(s, t, 1, x, x, PASS_AFTER);
-        p.after = first_factors(s, t, false);
-        ZK_TRY(run_pass(d, s.n1, p, err));
-        p = pass_of(s, t, 2, x, x, PASS_AFTER);
-        p.after.high = t.second;
-        ZK_TRY(run_pass(d, s.n2, p, err));
-        p = pass_of(s, t, 3, x, x, PASS_TWICE);
-        p.middle = t.middle;
-        p.middle_fix = fix;
-        ZK_TRY(run_pass(d, s.n3, p, err));
-        p = pass_of(s, t, 2, x, x, PASS_BEFORE);
-        p.before.high = t.coset_second;
-        ZK_TRY(run_pass(d, s.n2, p, err));
-        p = pass_of(s, t, 1, x, x, PASS_BEFORE);
+    for (fr *x : {a, b, c}) {
+        ZK_TRY(to_coset(d, x, s, t, err));
+        ntt_pass_args p = pass_of(s, t, 1, x, x, PASS_BEFORE);
         p.before = first_factors(s, t, true);
         if (x == c) {
             p.flags |= PASS_TWICE | PASS_POINTWISE | PASS_AFTER;
@@ -364,6 +375,21 @@ static cuzk_status quotient(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_shape &s,
     p = pass_of(s, t, 3, c, a, PASS_AFTER | PASS_NATURAL | PASS_CANONICAL);
     p.after.high = t.final;
     return run_pass(d, s.n3, p, err);
+}
+
+/* The last pass of b takes a as a table of factors. */
+static cuzk_status products(zk_cuda *d, fr *a, fr *b, const ntt_shape &s, const table_set &t, cuzk_err *err) {
+    for (fr *x : {a, b}) {
+        ZK_TRY(to_coset(d, x, s, t, err));
+        ntt_pass_args p = pass_of(s, t, 1, x, a, PASS_BEFORE | PASS_CANONICAL);
+        p.before = first_factors(s, t, true);
+        if (x == b) {
+            p.flags |= PASS_AFTER;
+            p.after.high = a; /* an element is read by the thread that writes it */
+        }
+        ZK_TRY(run_pass(d, s.n1, p, err));
+    }
+    return CUZK_OK;
 }
 
 static cuzk_status check_size(unsigned log2_n, cuzk_err *err) {
@@ -399,6 +425,25 @@ cuzk_status zk_cuda_ntt_quotient(zk_cuda *d, zk_dptr a, zk_dptr b, zk_dptr c, un
     const fr z = inverse(sub(power_of_two(shift(), log2_n), fr::one()));
     ZK_RUN(quotient_points, ceil_div(n, 256), 256, 0, d->main, (fr *)a, (const fr *)b, (const fr *)c, n, z);
     return ntt(d, (fr *)a, log2_n, ZK_CUDA_NTT_COSET_INVERSE, err);
+}
+
+cuzk_status zk_cuda_ntt_products(zk_cuda *d, zk_dptr a, zk_dptr b, unsigned log2_n, cuzk_err *err) {
+    using namespace zk;
+    ZK_TRY(check_size(log2_n, err));
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
+    const ntt_shape s = shape_of(log2_n);
+    if (s.passes == 3) {
+        table_set t;
+        ZK_TRY(make_tables(&t, d, s, err));
+        return products(d, (fr *)a, (fr *)b, s, t, err);
+    }
+    for (zk_dptr x : {a, b}) {
+        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_INVERSE, err));
+        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_COSET_FORWARD, err));
+    }
+    const u32 n = 1u << log2_n;
+    ZK_RUN(product_points, ceil_div(n, 256), 256, 0, d->main, (fr *)a, (const fr *)b, log2_n);
+    return CUZK_OK;
 }
 
 cuzk_status zk_cuda_ntt_prepare(zk_cuda *d, unsigned log2_n, bool full, cuzk_err *err) {

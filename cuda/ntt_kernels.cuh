@@ -260,6 +260,8 @@ __global__ void __launch_bounds__(256) scale_powers(fr *x, u32 n, factor_table t
 __global__ void tiny_transform(fr *x, u32 log_n, fr w, fr scale);
 /* a = (a b - c) scale */
 __global__ void __launch_bounds__(256) quotient_points(fr *a, const fr *b, const fr *c, u32 n, fr scale);
+/* a_i b_i to a_(-i mod n) */
+__global__ void __launch_bounds__(256) product_points(fr *a, const fr *b, u32 log_n);
 /* In place: (k1, k2, k3) with (k3, k2, k1), N1 = N3; and i with -i mod n. */
 __global__ void __launch_bounds__(256) swap_digits(fr *x, u32 log_n1, u32 log_n2);
 __global__ void __launch_bounds__(256) swap_negative(fr *x, u32 log_n);

@@ -197,7 +197,7 @@ cuzk_status zk_stage_evaluate(zk_stream *stream, const zk_resident_program *prog
                               const zk_buffer *full, zk_buffer *a, zk_buffer *b, zk_buffer *c, cuzk_err *err) {
     ZK_TRY(check_holds(bits, zk_witness_bits_bytes(program->program), "evaluate", err));
     ZK_TRY(check_holds(full, zk_witness_full_bytes(program->program), "evaluate", err));
-    ZK_TRY(check_abc(program, a, b, c, "evaluate", err));
+    ZK_TRY(check_abc(program, a, b, c ? c : b, "evaluate", err));
     return program->backend->stage->evaluate(stream, program, bits, full, a, b, c, err);
 }
 
@@ -211,6 +211,12 @@ cuzk_status zk_stage_quotient(zk_stream *stream, const zk_resident_program *prog
                               zk_buffer *c, cuzk_err *err) {
     ZK_TRY(check_abc(program, a, b, c, "quotient", err));
     return program->backend->stage->quotient(stream, program, a, b, c, err);
+}
+
+cuzk_status zk_stage_products(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
+                              cuzk_err *err) {
+    ZK_TRY(check_abc(program, a, b, b, "products", err));
+    return program->backend->stage->products(stream, program, a, b, err);
 }
 
 cuzk_status zk_stage_compact_bits(zk_stream *stream, const zk_selection *selection, const zk_buffer *bits,

@@ -165,6 +165,8 @@ typedef struct zk_stage_ops {
                                      const zk_buffer *b, const zk_buffer *c, size_t *row, cuzk_err *err);
     cuzk_status (*quotient)(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
                             zk_buffer *c, cuzk_err *err);
+    cuzk_status (*products)(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
+                            cuzk_err *err);
     cuzk_status (*compact_bits)(zk_stream *stream, const zk_selection *selection, const zk_buffer *bits, zk_buffer *out,
                                 cuzk_err *err);
     cuzk_status (*compact_full)(zk_stream *stream, const zk_selection *selection, const zk_buffer *full, zk_buffer *out,
@@ -181,7 +183,8 @@ struct zk_backend {
     const zk_residency_ops *residency;
     const zk_stage_ops *stage;
     zk_backend_caps caps;
-    struct zk_retire *retire; /* where memory goes that is done with; NULL: freed at once. Borrowed */
+    struct zk_retire *retire;         /* where memory goes that is done with; NULL: freed at once. Borrowed */
+    const struct zk_array_ops *array; /* optional: see backend/arrays.h */
 };
 
 /* ---- the interface ---- */
@@ -257,7 +260,7 @@ size_t zk_domain_bytes(const zk_resident_program *program); /* of each of a, b, 
 cuzk_status zk_stage_witness(zk_stream *stream, const zk_resident_program *program, const uint8_t (*hints)[32],
                              zk_buffer *bits, zk_buffer *full, cuzk_err *err) ZK_MUST_USE;
 /* a, b, c: values of all rows over the domain: the program's rows, then for each input i a row with a = input_i, b = c
- * = 0, then zeros. */
+ * = 0, then zeros. c may be NULL: not computed. */
 cuzk_status zk_stage_evaluate(zk_stream *stream, const zk_resident_program *program, const zk_buffer *bits,
                               const zk_buffer *full, zk_buffer *a, zk_buffer *b, zk_buffer *c,
                               cuzk_err *err) ZK_MUST_USE;
@@ -268,6 +271,10 @@ cuzk_status zk_stage_first_unsatisfied(zk_stream *stream, const zk_resident_prog
  * lost. */
 cuzk_status zk_stage_quotient(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
                               zk_buffer *c, cuzk_err *err) ZK_MUST_USE;
+/* For keys prepared for the coset (groth16/prepare.h): a_j becomes a(x) b(x) at x = g w^-j, as zk_ntt_products; b is
+ * lost. */
+cuzk_status zk_stage_products(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
+                              cuzk_err *err) ZK_MUST_USE;
 /* out: ceil(n_bits/64) words; n_full field elements. */
 cuzk_status zk_stage_compact_bits(zk_stream *stream, const zk_selection *selection, const zk_buffer *bits,
                                   zk_buffer *out, cuzk_err *err) ZK_MUST_USE;

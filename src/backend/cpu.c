@@ -1,4 +1,5 @@
 /* The CPU backend: buffers are host memory, stages run on a thread pool before they return. */
+#include "backend/arrays.h"
 #include "backend/cpu_impl.h"
 
 #include <stdio.h>
@@ -118,8 +119,8 @@ static cuzk_status stage_evaluate(zk_stream *stream, const zk_resident_program *
     zk_witness w = witness_of(program, bits, full);
     zk_buffer *const abc[3] = {a, b, c};
     (void)stream;
-    ZK_TRY(zk_program_eval_computed(program, &w, a->host, b->host, c->host, pool, err));
-    for (unsigned m = 0; m < 3; m++) {
+    ZK_TRY(zk_program_eval_computed(program, &w, a->host, b->host, c ? c->host : NULL, pool, err));
+    for (unsigned m = 0; m < (c ? 3 : 2); m++) {
         zk_fr *tail = (zk_fr *)abc[m]->host + program->n_rows;
         zk_pool_for(pool, ((size_t)1 << resident->log2_n) - program->n_rows, 1 << 15, clear_range, tail);
         if (m == 0) memcpy(tail, w.inputs, program->n_inputs * sizeof(zk_fr));
@@ -139,6 +140,13 @@ static cuzk_status stage_quotient(zk_stream *stream, const zk_resident_program *
                                   zk_buffer *c, cuzk_err *err) {
     (void)stream, (void)err;
     zk_ntt_quotient(((const cpu_program *)program)->domain, a->host, b->host, c->host, zk_cpu_pool(program->backend));
+    return CUZK_OK;
+}
+
+static cuzk_status stage_products(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
+                                  cuzk_err *err) {
+    (void)stream, (void)err;
+    zk_ntt_products(((const cpu_program *)program)->domain, a->host, b->host, zk_cpu_pool(program->backend));
     return CUZK_OK;
 }
 
@@ -167,6 +175,7 @@ static const zk_stage_ops stage_ops = {
     .evaluate = stage_evaluate,
     .first_unsatisfied = stage_first_unsatisfied,
     .quotient = stage_quotient,
+    .products = stage_products,
     .compact_bits = zk_cpu_compact_bits,
     .compact_full = zk_cpu_compact_full,
     .msm = stage_msm,
@@ -178,7 +187,11 @@ cuzk_status zk_backend_open_cpu(zk_backend **backend, zk_pool *pool, cuzk_err *e
     cpu_backend *cpu = zk_calloc(1, sizeof *cpu);
     if (!cpu) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "cpu backend: out of memory");
     cpu->pool = pool;
-    cpu->base = (zk_backend){&device_ops, &buffer_ops, &residency_ops, &stage_ops, {0}, NULL};
+    cpu->base = (zk_backend){.device = &device_ops,
+                             .buffer = &buffer_ops,
+                             .residency = &residency_ops,
+                             .stage = &stage_ops,
+                             .array = &zk_cpu_array_ops};
     cpu->base.caps = (zk_backend_caps){.kind = "cpu",
                                        .n_threads = zk_pool_n_threads(pool),
                                        .shares_host_memory = true,

@@ -59,6 +59,8 @@ cuzk_status zk_cpu_multiples_encode(const zk_multiples *multiples, uint8_t *enco
 cuzk_status zk_cpu_multiples_points(size_t *bad, const zk_points_source *source, const cpu_mask *mask, void *full,
                                     void *bits, cuzk_err *err) ZK_MUST_USE;
 
+extern const struct zk_array_ops zk_cpu_array_ops;
+
 cuzk_status zk_cpu_selection_create(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask,
                                     size_t n_aux, const uint64_t *full_mask, size_t n_values,
                                     cuzk_err *err) ZK_MUST_USE;

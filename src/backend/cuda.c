@@ -353,9 +353,9 @@ static cuzk_status stage_evaluate(zk_stream *stream, const zk_resident_program *
     (void)stream;
     ZK_TRY(buffer_revive(a, err));
     ZK_TRY(buffer_revive(b, err));
-    ZK_TRY(buffer_revive(c, err));
+    if (c) ZK_TRY(buffer_revive(c, err));
     return zk_cuda_evaluate(((const cuda_program *)program)->tables, memory_of(bits), memory_of(full), memory_of(a),
-                            memory_of(b), memory_of(c), err);
+                            memory_of(b), c ? memory_of(c) : 0, err);
 }
 
 static cuzk_status stage_first_unsatisfied(zk_stream *stream, const zk_resident_program *program, const zk_buffer *a,
@@ -370,6 +370,12 @@ static cuzk_status stage_quotient(zk_stream *stream, const zk_resident_program *
     (void)stream;
     return zk_cuda_ntt_quotient(device_of(program->backend), memory_of(a), memory_of(b), memory_of(c), program->log2_n,
                                 err);
+}
+
+static cuzk_status stage_products(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
+                                  cuzk_err *err) {
+    (void)stream;
+    return zk_cuda_ntt_products(device_of(program->backend), memory_of(a), memory_of(b), program->log2_n, err);
 }
 
 static cuzk_status stage_compact_bits(zk_stream *stream, const zk_selection *selection, const zk_buffer *bits,
@@ -429,6 +435,7 @@ static const zk_stage_ops stage_ops = {
     .evaluate = stage_evaluate,
     .first_unsatisfied = stage_first_unsatisfied,
     .quotient = stage_quotient,
+    .products = stage_products,
     .compact_bits = stage_compact_bits,
     .compact_full = stage_compact_full,
     .msm = stage_msm,
@@ -449,7 +456,8 @@ cuzk_status zk_backend_open_cuda(zk_backend **backend, int ordinal, uint64_t mem
     cuda_backend *cuda = zk_calloc(1, sizeof *cuda);
     if (!cuda) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "cuda backend: out of memory");
     cuda->pool = pool;
-    cuda->base = (zk_backend){&device_ops, &buffer_ops, &residency_ops, &stage_ops, {0}, NULL};
+    cuda->base =
+        (zk_backend){.device = &device_ops, .buffer = &buffer_ops, .residency = &residency_ops, .stage = &stage_ops};
     cuzk_status status = zk_cuda_open(&cuda->device, ordinal, (size_t)memory_bytes, err);
     if (status != CUZK_OK) {
         free(cuda);

@@ -147,6 +147,24 @@ void test_quotient() {
     }
 }
 
+void test_products() {
+    open_once();
+    for (unsigned k = 0; k <= QUOTIENT_LAST; k++) {
+        if (k > 6 && k < QUOTIENT_LAST - 1 && k % 4) continue;
+        const size_t n = (size_t)1 << k;
+        cuzk_err err = {};
+        zk_ntt_domain *domain = nullptr;
+        ZK_CHECK_OK(zk_ntt_domain_create(&domain, k, pool, &err), err);
+        std::vector<zk_fr> a = vector_of(n, 0), b = vector_of(n, 0);
+        zk_dptr da = put(a), db = put(b);
+        ZK_CHECK_OK(zk_cuda_ntt_products(device, da, db, k, &err), err);
+        zk_ntt_products(domain, a.data(), b.data(), pool);
+        ZK_CHECKF(same(take(da, n), a), "products 2^%u", k);
+        zk_cuda_free(device, db);
+        zk_ntt_domain_destroy(domain);
+    }
+}
+
 #if !defined(ZK_CUDA_EMULATE)
 /* Sizes the CPU reference is too slow for: the inverse restores the input, and one value by definition: y_0 = sum x. */
 void test_large() {
@@ -177,8 +195,9 @@ void test_large() {
 } // namespace
 
 #if defined(ZK_CUDA_EMULATE)
-ZK_TEST_MAIN(ZK_CASE(test_against_cpu), ZK_CASE(test_full_table), ZK_CASE(test_in_place), ZK_CASE(test_quotient))
+ZK_TEST_MAIN(ZK_CASE(test_against_cpu), ZK_CASE(test_full_table), ZK_CASE(test_in_place), ZK_CASE(test_quotient),
+             ZK_CASE(test_products))
 #else
 ZK_TEST_MAIN(ZK_CASE(test_against_cpu), ZK_CASE(test_full_table), ZK_CASE(test_in_place), ZK_CASE(test_quotient),
-             ZK_CASE(test_large))
+             ZK_CASE(test_products), ZK_CASE(test_large))
 #endif

@@ -1,0 +1,41 @@
+#include "backend/arrays.h"
+
+static cuzk_status check(const zk_buffer *buffer, size_t first, size_t n, const char *what, cuzk_err *err) {
+    size_t have = buffer->bytes / sizeof(zk_g1_affine);
+    if (!buffer->backend->array)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "%s: %s prepares no keys", what, buffer->backend->caps.device);
+    if (first > have || n > have - first)
+        return ZK_FAIL(err, CUZK_INTERNAL, "%s: buffer %s: points %zu to %zu + %zu asked, it has %zu", what,
+                       buffer->name, first, first, n, have);
+    return CUZK_OK;
+}
+
+cuzk_status zk_array_decode(zk_stream *stream, zk_buffer *points, size_t first, const uint8_t *encoded, size_t n,
+                            size_t *bad, cuzk_err *err) {
+    *bad = 0;
+    ZK_TRY(check(points, first, n, "decode", err));
+    return points->backend->array->decode(stream, points, first, encoded, n, bad, err);
+}
+
+cuzk_status zk_array_encode(zk_stream *stream, uint8_t *encoded, const zk_buffer *points, size_t first, size_t n,
+                            cuzk_err *err) {
+    ZK_TRY(check(points, first, n, "encode", err));
+    return points->backend->array->encode(stream, encoded, points, first, n, err);
+}
+
+cuzk_status zk_array_transform(zk_stream *stream, zk_buffer *points, unsigned log2_n, const zk_fr *shift,
+                               const zk_fr *scale, zk_transform_progress progress, void *progress_ctx, cuzk_err *err) {
+    const unsigned most = points->backend->caps.max_log2_n;
+    if (log2_n > most)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "transform of 2^%u points: %s takes at most 2^%u", log2_n,
+                       points->backend->caps.device, most);
+    ZK_TRY(check(points, 0, (size_t)1 << log2_n, "transform", err));
+    return points->backend->array->transform(stream, points, log2_n, shift, scale, progress, progress_ctx, err);
+}
+
+cuzk_status zk_array_add_columns(zk_stream *stream, zk_buffer *points, size_t n, const zk_buffer *rows,
+                                 const uint32_t *start, const zk_sparse_entry *entries, const zk_fr *coefs,
+                                 size_t n_coefs, cuzk_err *err) {
+    ZK_TRY(check(points, 0, n, "sums of columns", err));
+    return points->backend->array->add_columns(stream, points, n, rows, start, entries, coefs, n_coefs, err);
+}
