@@ -29,6 +29,7 @@ namespace {
 
 zk_cuda *device;
 int repeats = 5;
+unsigned planes = 1, free_gib = 0;
 std::string table;
 bool failed = false;
 
@@ -44,15 +45,42 @@ double now_ms() {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-void row(const char *name, unsigned log2_n, std::vector<double> ms, bool right) {
-    char line[200];
+struct size {
+    size_t n;
+    explicit size(unsigned v) : n(v <= 40 ? (size_t)1 << v : v) {}
+    std::string name() const {
+        char text[32];
+        if (n & (n - 1))
+            snprintf(text, sizeof text, "%zu", n);
+        else
+            snprintf(text, sizeof text, "2^%u", (unsigned)__builtin_ctzll(n));
+        return text;
+    }
+};
+
+void row(const char *name, const std::string &size, std::vector<double> ms, bool right, const std::string &note = "") {
+    char line[300];
     std::sort(ms.begin(), ms.end());
-    snprintf(line, sizeof line, "%-16s 2^%-3u %9.3f %9.3f %9.3f   %s\n", name, log2_n, ms.front(), ms[ms.size() / 2],
-             ms.back(), right ? "ok" : "WRONG");
+    snprintf(line, sizeof line, "%-16s %-8s %9.3f %9.3f %9.3f   %-5s %s\n", name, size.c_str(), ms.front(),
+             ms[ms.size() / 2], ms.back(), right ? "ok" : "WRONG", note.c_str());
     table += line;
     fprintf(stderr, "%s", line);
     failed = failed || !right;
 }
+void row(const char *name, unsigned log2_n, const std::vector<double> &ms, bool right) {
+    row(name, size(log2_n).name(), ms, right);
+}
+
+/* Takes memory away, so that `free GIB` is left. */
+struct hog {
+    zk_dptr memory = 0;
+    hog() {
+        cuzk_err err = {};
+        const size_t room = zk_cuda_bytes_free(device), keep = (size_t)free_gib << 30;
+        if (free_gib && room > keep) CHECK(zk_cuda_alloc(&memory, device, (room - keep) / 512 * 512, "hog", &err));
+    }
+    ~hog() { zk_cuda_free(device, memory); }
+};
 
 zk_fr hashed(uint64_t a, uint64_t b) {
     uint8_t bytes[64];
@@ -99,6 +127,9 @@ struct g1 {
     static cuzk_status msm(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_msm_g1(r, device, b, s, n, err);
     }
+    static cuzk_status stored(affine *r, const zk_cuda_bases *b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_msm_g1_stored(r, device, b, s, n, err);
+    }
     static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_masked_sum_g1(r, device, b, s, n, err);
     }
@@ -126,6 +157,9 @@ struct g2 {
     static cuzk_status msm(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_msm_g2(r, device, b, s, n, err);
     }
+    static cuzk_status stored(affine *r, const zk_cuda_bases *b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_msm_g2_stored(r, device, b, s, n, err);
+    }
     static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_masked_sum_g2(r, device, b, s, n, err);
     }
@@ -137,18 +171,18 @@ template <class G> struct bases {
     zk_dptr points;
 };
 
-template <class G> void make_bases(bases<G> *b, unsigned log2_n) {
+template <class G> void make_bases(bases<G> *b, size_t n) {
     cuzk_err err = {};
-    const size_t n = (size_t)1 << log2_n;
-    b->low = 1u << (log2_n / 2);
-    b->high = (uint32_t)(n / b->low);
+    b->low = 1;
+    while ((size_t)b->low * b->low * 2 < n) b->low *= 2;
+    b->high = (uint32_t)((n + b->low - 1) / b->low);
     const size_t entries = (size_t)b->low + b->high;
     std::vector<typename G::jacobian> points(entries);
     std::vector<typename G::affine> affine(entries);
     b->logs.resize(entries);
     /* multiples by steps of additions would do; the table is small enough for plain multiplications */
     for (size_t i = 0; i < entries; i++) {
-        b->logs[i] = hashed(i, log2_n);
+        b->logs[i] = hashed(i, n);
         G::mul_generator(&points[i], &b->logs[i]);
     }
     if (G::batch(affine.data(), points.data(), entries) != CUZK_OK) exit(1);
@@ -182,35 +216,64 @@ template <class G> bool right(const typename G::affine *got, const bases<G> &b, 
     return memcmp(&affine, got, sizeof affine) == 0;
 }
 
-template <class G> void bench_msm(unsigned log2_n) {
+template <class G> void bench_msm(unsigned size_arg) {
     cuzk_err err = {};
-    const size_t n = (size_t)1 << log2_n;
+    const size which(size_arg);
+    const size_t n = which.n;
     bases<G> b;
-    make_bases(&b, log2_n);
+    make_bases(&b, n);
     zk_dptr scalars = take(n * sizeof(zk_fr), "scalars");
+    zk_cuda_bases stored;
+    const double additions = zk_cuda_bases_plan(&stored, G::group, n, (planes - 1) * n * sizeof(typename G::affine));
+    stored.points = b.points;
+    double prepare_ms = 0;
+    if (stored.planes > 1) {
+        stored.multiples = take(zk_cuda_bases_bytes(&stored), "multiples");
+        const double start = now_ms();
+        CHECK(zk_cuda_bases_prepare(&stored, device, &err));
+        CHECK(zk_cuda_sync(device, &err));
+        prepare_ms = now_ms() - start;
+    }
     std::vector<double> ms;
     bool ok = true;
-    for (int r = 0; r <= repeats; r++) { /* the first is to warm up */
-        typename G::affine got;
-        memset(&got, 0xff, sizeof got);
-        CHECK(zk_cuda_test_scalars(device, scalars, n, 1000 * (uint64_t)r + log2_n, &err));
-        CHECK(zk_cuda_sync(device, &err));
-        const double start = now_ms();
-        CHECK(G::msm(&got, b.points, scalars, n, &err));
-        if (r || repeats == 1) ms.push_back(now_ms() - start);
-        if (r < 2) ok = ok && right<G>(&got, b, scalars, n);
-        if (repeats == 1) break;
+    size_t best, least;
+    zk_cuda_msm_bytes(&best, &least, device, &stored);
+    char note[200];
+    {
+        hog taken;
+        const size_t room = zk_cuda_bytes_free(device);
+        snprintf(note, sizeof note,
+                 "%u planes, %.2f GB, made in %.0f ms; workspace %.2f GB (of %.1f to %.1f); %.0f M additions",
+                 stored.planes, (double)zk_cuda_bases_bytes(&stored) * 1e-9, prepare_ms,
+                 (double)(best < room ? best : room) * 1e-9, (double)least * 1e-9, (double)best * 1e-9,
+                 additions * 1e-6);
+        for (int r = 0; r <= repeats; r++) { /* the first is to warm up */
+            typename G::affine got;
+            memset(&got, 0xff, sizeof got);
+            CHECK(zk_cuda_test_scalars(device, scalars, n, 1000 * (uint64_t)r + size_arg, &err));
+            CHECK(zk_cuda_sync(device, &err));
+            const double start = now_ms();
+            if (stored.planes > 1)
+                CHECK(G::stored(&got, &stored, scalars, n, &err));
+            else
+                CHECK(G::msm(&got, b.points, scalars, n, &err));
+            if (r || repeats == 1) ms.push_back(now_ms() - start);
+            if (r < 2) ok = ok && right<G>(&got, b, scalars, n);
+            if (repeats == 1) break;
+        }
     }
-    row(G::msm_name, log2_n, ms, ok);
+    row(G::msm_name, which.name(), ms, ok, note);
     zk_cuda_free(device, scalars);
     zk_cuda_free(device, b.points);
+    zk_cuda_free(device, stored.multiples);
 }
 
-template <class G> void bench_mask(unsigned log2_n) {
+template <class G> void bench_mask(unsigned size_arg) {
     cuzk_err err = {};
-    const size_t n = (size_t)1 << log2_n;
+    const size which(size_arg);
+    const size_t n = which.n;
     bases<G> b;
-    make_bases(&b, log2_n);
+    make_bases(&b, n);
     std::vector<uint64_t> words((n + 63) / 64);
     uint64_t state = 5;
     for (uint64_t &w : words) {
@@ -221,15 +284,18 @@ template <class G> void bench_mask(unsigned log2_n) {
     CHECK(zk_cuda_upload(device, bits, words.data(), words.size() * 8, &err));
     std::vector<double> ms;
     typename G::affine got;
-    for (int r = 0; r <= repeats; r++) {
-        memset(&got, 0xff, sizeof got);
-        const double start = now_ms();
-        CHECK(G::masked(&got, b.points, bits, n, &err));
-        if (r || repeats == 1) ms.push_back(now_ms() - start);
-        if (repeats == 1) break;
+    {
+        hog taken;
+        for (int r = 0; r <= repeats; r++) {
+            memset(&got, 0xff, sizeof got);
+            const double start = now_ms();
+            CHECK(G::masked(&got, b.points, bits, n, &err));
+            if (r || repeats == 1) ms.push_back(now_ms() - start);
+            if (repeats == 1) break;
+        }
     }
     CHECK(zk_cuda_test_mask_scalars(device, scalars, bits, n, &err));
-    row(G::mask_name, log2_n, ms, right<G>(&got, b, scalars, n));
+    row(G::mask_name, which.name(), ms, right<G>(&got, b, scalars, n));
     zk_cuda_free(device, bits);
     zk_cuda_free(device, scalars);
     zk_cuda_free(device, b.points);
@@ -462,7 +528,7 @@ template <class G> void bench_subgroup(unsigned log2_n) {
 
 int main(int argc, char **argv) {
     cuzk_err err = {};
-    unsigned windows = 0, batch = 0, lanes = 0;
+    unsigned windows = 0, entries = 0, lanes = 0;
     size_t pool_bytes = 0;
     for (int i = 1; i + 1 < argc; i++)
         if (!strcmp(argv[i], "pool")) pool_bytes = (size_t)atoi(argv[i + 1]) << 30;
@@ -499,10 +565,12 @@ int main(int argc, char **argv) {
         if (what == "repeat") repeats = (int)v;
         if (what == "lanes") lanes = v;
         if (what == "windows") windows = v;
-        if (what == "batch") batch = v;
-        zk_cuda_msm_tune(device, windows, batch, lanes);
+        if (what == "entries") entries = v;
+        if (what == "planes") planes = v ? v : 1;
+        if (what == "free") free_gib = v;
+        zk_cuda_msm_tune(device, windows, entries, lanes);
     }
-    printf("%-16s %-5s %9s %9s %9s   check\n%s", "kernel", "size", "min ms", "median", "max", table.c_str());
+    printf("%-16s %-8s %9s %9s %9s   check\n%s", "kernel", "size", "min ms", "median", "max", table.c_str());
     zk_cuda_close(device);
     return failed;
 }

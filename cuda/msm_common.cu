@@ -1,5 +1,6 @@
-/* The kernels of the MSM that do not depend on the group. */
-#include "msm_kernels.cuh"
+/* What the MSM needs and does not depend on the group: its plan, and small kernels. */
+#include "block_scan.cuh"
+#include "msm_plan.cuh"
 
 namespace zk {
 
@@ -31,103 +32,6 @@ __global__ void __launch_bounds__(256) prepare_scalars(u32 *planes, const fr *sc
     for (int k = 0; k < 8; k++) planes[(size_t)k * n + i] = a.l[k];
 }
 
-__global__ void __launch_bounds__(256)
-    window_digits(u32 *keys, u32 *refs, const u32 *planes, u32 n, window_plan plan, u32 first, u32 count, u32 stride) {
-    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    const u32 negated = planes[(size_t)7 * n + i] & 0x80000000u;
-    for (u32 w = 0; w < count; w++) {
-        const u32 bit = plan.offset[first + w], c = plan.offset[first + w + 1] - bit, k = bit / 32, s = bit % 32;
-        u32 x = planes[(size_t)k * n + i] >> s;
-        if (s && k < 7) x |= planes[(size_t)(k + 1) * n + i] << (32 - s);
-        x &= (1u << c) - 1;
-        const u32 half = 1u << (c - 1);
-        const u32 magnitude = x >= half ? x - half : half - x;
-        keys[(size_t)w * n + i] = magnitude ? w * stride + magnitude : 0;
-        refs[(size_t)w * n + i] = i | ((x < half ? REF_NEG : 0u) ^ negated);
-    }
-}
-
-__global__ void __launch_bounds__(256) bucket_bounds(u32 *start, u32 *end, const u32 *keys, u32 n) {
-    const u32 p = blockIdx.x * blockDim.x + threadIdx.x;
-    if (p >= n) return;
-    const u32 k = keys[p];
-    if (k == 0) return;
-    if (p == 0 || keys[p - 1] != k) start[k] = p;
-    if (p + 1 == n || keys[p + 1] != k) end[k] = p + 1;
-}
-
-__global__ void __launch_bounds__(256)
-    count_rounds(round_totals *totals, const u32 *start, const u32 *end, u32 n_keys) {
-    __shared__ u32 pairs[MAX_ROUNDS + 1];
-    if (threadIdx.x <= MAX_ROUNDS) pairs[threadIdx.x] = 0;
-    __syncthreads();
-    for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < n_keys; k += gridDim.x * blockDim.x) {
-        u32 m = end[k] - start[k];
-        for (u32 r = 1; m > 1; r++) {
-            atomicAdd(&pairs[r], m >> 1);
-            m = (m + 1) >> 1;
-        }
-    }
-    __syncthreads();
-    if (threadIdx.x <= MAX_ROUNDS && pairs[threadIdx.x])
-        atomicAdd(&totals->pairs[threadIdx.x], (unsigned long long)pairs[threadIdx.x]);
-}
-
-/* m entries after r rounds */
-ZK_HD u32 entries_after(u32 m, u32 r) { return (u32)(((u64)m + ((u64)1 << r) - 1) >> r); }
-ZK_HD u32 pairs_in(u32 m, u32 round) { return entries_after(m, round - 1) >> 1; }
-
-/* Exclusive scan of one value a thread over 256 threads; total to all. shared: [256]; free for use again after the next
- * barrier. */
-__device__ inline u64 block_scan(u64 *shared, u64 v, u64 *total) {
-    const u32 t = threadIdx.x;
-#if defined(__CUDA_ARCH__)
-    const u32 lane = t % 32, warp = t / 32;
-    u64 sum = v;
-#pragma unroll
-    for (u32 step = 1; step < 32; step *= 2) {
-        const u64 other = __shfl_up_sync(0xffffffffu, sum, step);
-        if (lane >= step) sum += other;
-    }
-    __syncthreads();
-    if (lane == 31) shared[warp] = sum;
-    __syncthreads();
-    u64 before = 0, all = 0;
-#pragma unroll
-    for (u32 w = 0; w < 8; w++) {
-        before += w < warp ? shared[w] : 0;
-        all += shared[w];
-    }
-    *total = all;
-    return before + sum - v;
-#else /* the emulator has no shuffles */
-    shared[t] = v;
-    __syncthreads();
-    for (u32 step = 1; step < 256; step *= 2) {
-        const u64 other = t >= step ? shared[t - step] : 0;
-        __syncthreads();
-        shared[t] += other;
-        __syncthreads();
-    }
-    *total = shared[255];
-    const u64 r = shared[t] - v;
-    __syncthreads();
-    return r;
-#endif
-}
-
-__global__ void __launch_bounds__(256) scan_blocks(u64 *sums, bucket_state buckets, u32 n_keys, u32 round) {
-    __shared__ u64 shared[256];
-    u64 v = 0, total;
-    for (u32 j = 0; j < SCAN_BLOCK / 256; j++) {
-        const u32 k = blockIdx.x * SCAN_BLOCK + j * 256 + threadIdx.x;
-        if (k < n_keys) v += pairs_in(buckets.end[k] - buckets.start[k], round);
-    }
-    (void)block_scan(shared, v, &total);
-    if (threadIdx.x == 0) sums[blockIdx.x] = total;
-}
-
 __global__ void __launch_bounds__(256) scan_sums(u64 *sums, u32 n) {
     __shared__ u64 shared[256];
     u64 carry = 0, total;
@@ -137,79 +41,6 @@ __global__ void __launch_bounds__(256) scan_sums(u64 *sums, u32 n) {
         if (i < n) sums[i] = carry + e;
         carry += total;
     }
-}
-
-/* What a bucket adds in a round; pair q is entries 2q and 2q + 1. */
-struct bucket_round {
-    const u32 *refs; /* round 1: its entries */
-    u32 sums;        /* later: number of sums of the round before, */
-    u32 first;       /* the ref of the first, */
-    u32 leftover;    /* and the entry after the last of them */
-    __device__ u32 entry(u32 e) const { return refs ? refs[e] : e < sums ? first + e : leftover; }
-};
-
-constexpr u32 ALONE = 32; /* pairs that one thread writes; more are spread over the block */
-
-__global__ void __launch_bounds__(256) plan_round(uint2 *pairs, bucket_state buckets, const u64 *sums, const u32 *refs,
-                                                  u32 n_keys, u32 round, u32 pool_before, u32 pool_now) {
-    __shared__ u64 shared[256];
-    __shared__ bucket_round large[256];
-    __shared__ u32 large_at[256], large_pairs[256], n_large;
-    u64 carry = sums[blockIdx.x], total;
-    for (u32 j = 0; j < SCAN_BLOCK / 256; j++) {
-        const u32 k = blockIdx.x * SCAN_BLOCK + j * 256 + threadIdx.x;
-        if (threadIdx.x == 0) n_large = 0;
-        const u32 start = k < n_keys ? buckets.start[k] : 0, m = k < n_keys ? buckets.end[k] - start : 0;
-        const u32 n = pairs_in(m, round);
-        const u32 at = (u32)(carry + block_scan(shared, n, &total));
-        carry += total;
-        if (round == 1 && m == 1) buckets.grid[k] = refs[start];
-        if (n) {
-            const u32 entries = entries_after(m, round - 1);
-            bucket_round b = {round == 1 ? refs + start : nullptr, 0, 0, 0};
-            if (round > 1) {
-                b.sums = entries_after(m, round - 2) >> 1;
-                b.first = REF_POOL | (pool_before + buckets.first[k]);
-                b.leftover = buckets.leftover[k];
-            }
-            buckets.first[k] = at;
-            if (entries & 1) buckets.leftover[k] = b.entry(entries - 1);
-            if (entries == 2) buckets.grid[k] = REF_POOL | (pool_now + at);
-            if (n <= ALONE) {
-                for (u32 q = 0; q < n; q++) pairs[at + q] = make_uint2(b.entry(2 * q), b.entry(2 * q + 1));
-            } else {
-                const u32 slot = atomicAdd(&n_large, 1u);
-                large[slot] = b;
-                large_at[slot] = at;
-                large_pairs[slot] = n;
-            }
-        }
-        __syncthreads();
-        const u32 larger = n_large;
-        for (u32 slot = 0; slot < larger; slot++) {
-            const bucket_round b = large[slot];
-            for (u32 q = threadIdx.x; q < large_pairs[slot]; q += 256)
-                pairs[large_at[slot] + q] = make_uint2(b.entry(2 * q), b.entry(2 * q + 1));
-        }
-        __syncthreads();
-    }
-}
-
-__global__ void __launch_bounds__(256) grid_entries(u32 *entries, const u32 *grid, reduction_shape shape) {
-    const u32 i = blockIdx.x * blockDim.x + threadIdx.x, rows = shape.row_entries();
-    if (i >= rows + shape.column_entries()) return;
-    u32 w, b;
-    if (i < rows) {
-        const u32 a_window = (shape.rows - 1) * shape.columns;
-        w = i / a_window;
-        b = shape.columns + i % a_window; /* row 1 starts at b = K */
-    } else {
-        const u32 j = i - rows, a_window = (shape.columns - 1) * shape.rows;
-        w = j / a_window;
-        const u32 lo = 1 + j % a_window / shape.rows, hi = j % shape.rows;
-        b = hi * shape.columns + lo;
-    }
-    entries[i] = grid[w * shape.stride + b];
 }
 
 ZK_HD u64 mask_word(const u64 *bits, u32 word, u32 n) {
@@ -241,4 +72,225 @@ __global__ void __launch_bounds__(256) mask_refs(u32 *refs, const u64 *sums, con
     }
 }
 
+__global__ void __launch_bounds__(256) line_pairs(uint2 *pairs, const u32 *grid, line_shape shape) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x, half = shape.buckets() / 2;
+    if (i >= 2 * half) return;
+    u32 one, other;
+    if (i < half) { /* neighbours in a row */
+        one = 2 * i;
+        other = one + 1;
+    } else { /* of column lo, rows 2q and 2q + 1 */
+        const u32 j = i - half, a_column = shape.rows / 2, a_window = shape.columns * a_column;
+        const u32 w = j / a_window, lo = j % a_window / a_column, q = j % a_column;
+        one = (w * shape.rows + 2 * q) * shape.columns + lo;
+        other = one + shape.columns;
+    }
+    pairs[i] = make_uint2(grid[one], grid[other]);
+}
+
+/* ---- plan ---- */
+
+namespace {
+
+u32 ceil_log2(u64 v) {
+    u32 k = 0;
+    while (((u64)1 << k) < v) k++;
+    return k;
+}
+
+/* Bits of set `set` of `sets` that share `distance` bits. */
+u32 set_width(u32 set, u32 sets, u32 distance) { return distance / sets + (set < distance % sets); }
+
+/* Windows of `sets` bucket sets; false if that is not possible. */
+bool cut_windows(msm_shape *s, u32 planes, u32 distance, u32 sets) {
+    window_plan &p = s->windows;
+    p.n_windows = 0;
+    p.offset[0] = 0;
+    for (u32 &limb : p.bias) limb = 0;
+    for (u32 plane = 0; plane < planes; plane++)
+        for (u32 set = 0; set < sets && p.offset[p.n_windows] < SCALAR_BITS; set++) {
+            const u32 bit = p.offset[p.n_windows];
+            u32 width = set_width(set, sets, distance);
+            if (width > SCALAR_BITS - bit) width = SCALAR_BITS - bit;
+            if (p.n_windows == MAX_WINDOWS || width < MIN_WIDTH || width > MAX_WIDTH) return false;
+            const u32 top = bit + width - 1;
+            p.bias[top / 32] |= 1u << (top % 32); /* half the range of the digit; the bits are distinct */
+            p.offset[++p.n_windows] = bit + width;
+        }
+    s->planes = planes;
+    s->sets = sets;
+    s->width = set_width(0, sets, distance);
+    return p.offset[p.n_windows] == SCALAR_BITS;
+}
+
+/* The number of bucket sets that needs fewest additions, which are returned; or, if `windows` is not 0, the least
+ * number with that many windows or more. */
+double best_sets(u32 *best, double n, u32 planes, u32 distance, u32 windows) {
+    double least = 0;
+    msm_shape s;
+    *best = 0;
+    for (u32 sets = 1; sets * MIN_WIDTH <= distance; sets++) {
+        if (!cut_windows(&s, planes, distance, sets)) continue;
+        const double cost = msm_additions(s, n);
+        if (*best == 0 || windows || cost < least) {
+            least = cost;
+            *best = sets;
+        }
+        if (windows && s.windows.n_windows >= windows) break;
+    }
+    return least;
+}
+
+} // namespace
+
+u32 msm_shape::windows_of(u32 unit) const {
+    u32 count = 0;
+    for (u32 w = 0; w < windows.n_windows; w++) count += w % sets / unit_sets == unit;
+    return count;
+}
+
+double msm_additions(const msm_shape &s, double n) {
+    double buckets = 0;
+    for (u32 set = 0; set < s.sets; set++)
+        buckets += (double)((u64)1 << (s.windows.offset[set + 1] - s.windows.offset[set] - 1));
+    return s.windows.n_windows * n + buckets;
+}
+
+bool plan_shape(msm_shape *s, size_t n, u32 planes, u32 distance, u32 windows) {
+    u32 sets;
+    if (planes == 1) distance = SCALAR_BITS;
+    (void)best_sets(&sets, (double)n, planes, distance, windows);
+    if (n == 0 || sets == 0 || !cut_windows(s, planes, distance, sets)) return false;
+    /* Sets sorted together: small ones, so that launches are few; never so many that a unit of large ones results. */
+    const u64 together = ((u64)1 << 26) / ((u64)n * planes);
+    s->unit_sets = together < 1 ? 1 : together > sets ? sets : (u32)together;
+    while (s->unit_sets > 1 && ceil_log2(s->unit_sets) + s->width - 1 > BIN_BITS + SUB_BITS + LOW_BITS)
+        s->unit_sets = (s->unit_sets + 1) / 2;
+    s->units = ceil_div(sets, s->unit_sets);
+    s->key_bits = ceil_log2(s->unit_sets) + s->width - 1;
+    /* Groups that half fill a block's shared memory, if all buckets are equally full. */
+    const double load = (double)n * s->windows_of(0) / ((double)s->unit_sets * (1u << (s->width - 1)));
+    const u32 low_least = s->key_bits > BIN_BITS + SUB_BITS ? s->key_bits - BIN_BITS - SUB_BITS : MIN_WIDTH - 1;
+    s->low_bits = s->key_bits < LOW_BITS ? s->key_bits : LOW_BITS;
+    while (s->low_bits > low_least && load * (double)(1u << s->low_bits) > (double)(SORT_TILE / 2)) s->low_bits--;
+    s->bin_bits = s->key_bits - s->low_bits < BIN_BITS ? s->key_bits - s->low_bits : BIN_BITS;
+    return true;
+}
+
+void plan_windows(window_plan *plan, u32 n_windows) {
+    msm_shape s;
+    (void)cut_windows(&s, 1, SCALAR_BITS, n_windows);
+    *plan = s.windows;
+}
+
+void msm_consider(msm_visitor &visitor, size_t n, u32 planes, u32 distance, size_t point_bytes,
+                  const msm_limits &limits) {
+    constexpr u32 most_lanes = 4;
+    static const double lane_factor[MAX_LANES + 1] = {0, 1.15, 1.06, 1.02, 1, 1, 1};
+    const u32 most_capacity = point_bytes == sizeof(affine<fp>) ? 1u << 26 : 1u << 25;
+    msm_config c;
+    msm_shape s;
+    for (size_t slices = 1;; slices *= 2) {
+        c.slice = (n + slices - 1) / slices;
+        if (slices > 1 && c.slice < LEAST_SLICE) break;
+        if (limits.slice && c.slice > limits.slice) continue;
+        if (!plan_shape(&s, c.slice, planes, distance, limits.windows)) return;
+        const double additions = (double)slices * msm_additions(s, (double)c.slice);
+        const double entries = (double)s.windows.n_windows * (double)c.slice;
+        const double unit_entries = (double)s.windows_of(0) * (double)c.slice;
+        u32 lanes = entries > most_lanes * (double)(1u << 20) ? most_lanes : (u32)(entries / (1u << 20));
+        if (lanes < 1) lanes = 1;
+        if (limits.lanes) lanes = limits.lanes < (u32)MAX_LANES ? limits.lanes : MAX_LANES;
+        for (c.lanes = lanes; c.lanes >= 1; c.lanes--) {
+            for (u32 capacity = most_capacity; capacity >= 1u << 14; capacity /= 2) {
+                /* no more than shares the work out among lanes */
+                const double share = unit_entries * s.units / c.lanes * 1.07 + 1024;
+                c.capacity = capacity;
+                if (share < capacity) c.capacity = (u32)(share < 1 << 14 ? 1 << 14 : share);
+                if (limits.capacity) c.capacity = limits.capacity;
+                const double buckets = 2.0 * c.capacity * (double)((u64)1 << s.key_bits) / unit_entries;
+                c.buckets = 1u << s.bin_shift();
+                while (c.buckets < 1u << s.key_bits && 2.0 * c.buckets <= buckets) c.buckets *= 2;
+                const double cost = additions * lane_factor[c.lanes] * (1 + 0.6e6 / c.capacity);
+                for (c.buffers = s.units > 1 ? 2 : 1; c.buffers >= 1; c.buffers--)
+                    for (int spread = planes == 1 && point_bytes == sizeof(affine<fp>) && c.slice >= SPREAD_FROM;
+                         spread >= 0; spread--) {
+                        c.spread_x = spread;
+                        visitor.visit(c, s, cost * (s.units > 1 && c.buffers == 1 ? 1.01 : 1) * (spread ? 0.99 : 1));
+                    }
+                if (limits.capacity || share < 1 << 14) break;
+            }
+            if (limits.lanes) break;
+        }
+    }
+}
+
+size_t plan_ranges(msm_range *out, const msm_shape &shape, const msm_config &config, u32 unit, const u32 *bin_start) {
+    size_t count = 0;
+    for (u32 first = 0; first < shape.bins();) {
+        /* the largest aligned power of two of bins that fits */
+        u32 bins = first ? first & (~first + 1) : shape.bins();
+        while (bins > 1 && (bin_start[first + bins] - bin_start[first] > config.capacity ||
+                            (bins << shape.bin_shift()) > config.buckets))
+            bins /= 2;
+        const u32 end = bin_start[first + bins];
+        for (u32 begin = bin_start[first]; begin < end;) { /* more than once if one bin is too large */
+            const u32 stop = end - begin > config.capacity ? begin + config.capacity : end;
+            if (out) out[count] = msm_range{unit, first, bins, begin, stop};
+            count++;
+            begin = stop;
+        }
+        first += bins;
+    }
+    return count;
+}
+
 } // namespace zk
+
+extern "C" {
+
+static size_t bytes_of_point(int group) { return group ? sizeof(zk::affine<zk::fp2>) : sizeof(zk::affine<zk::fp>); }
+
+size_t zk_cuda_bases_bytes(const zk_cuda_bases *b) { return (b->planes - 1) * b->n * bytes_of_point(b->group); }
+
+double zk_cuda_bases_plan(zk_cuda_bases *b, int group, size_t n, size_t bytes) {
+    constexpr double SAVES = 0.003; /* of the additions, what a plane must save */
+    zk::u32 sets;
+    *b = zk_cuda_bases{0, 0, n, group, 1, zk::SCALAR_BITS};
+    if (n == 0) return 0;
+    double least = zk::best_sets(&sets, (double)n, 1, zk::SCALAR_BITS, 0);
+    size_t most = 1 + bytes / bytes_of_point(group) / n;
+    if (most > zk::MAX_WINDOWS) most = zk::MAX_WINDOWS;
+    for (unsigned planes = 2; planes <= most && planes * n < zk::MAX_POINTS; planes++) {
+        /* with a larger distance the last plane would not be needed */
+        for (unsigned d = zk::ceil_div(zk::SCALAR_BITS, planes); d * (planes - 1) < zk::SCALAR_BITS; d++) {
+            const double cost = zk::best_sets(&sets, (double)n, planes, d, 0);
+            const unsigned more = planes > b->planes ? planes - b->planes : 0;
+            if (sets == 0 || cost > least * (1 - SAVES * more)) continue;
+            least = cost;
+            b->planes = planes;
+            b->distance = d;
+        }
+    }
+    return least;
+}
+
+cuzk_status zk_cuda_bases_prepare(const zk_cuda_bases *bases, zk_cuda *d, cuzk_err *err) {
+    return bases->group ? zk::bases_prepare<zk::fp2>(bases, d, err) : zk::bases_prepare<zk::fp>(bases, d, err);
+}
+
+void zk_cuda_msm_bytes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases *bases) {
+    if (bases->group)
+        zk::msm_bytes<zk::fp2>(best, least, d, *bases, 0);
+    else
+        zk::msm_bytes<zk::fp>(best, least, d, *bases, 0);
+}
+
+void zk_cuda_masked_sum_bytes(size_t *best, size_t *least, const zk_cuda *d, int group, size_t n) {
+    if (group)
+        zk::masked_sum_bytes<zk::fp2>(best, least, d, n);
+    else
+        zk::masked_sum_bytes<zk::fp>(best, least, d, n);
+}
+
+} /* extern "C" */

@@ -1,10 +1,22 @@
 /* MSM and masked sum in G2. */
-#include "msm_impl.cuh"
+#include "msm_lanes.cuh"
+#include "msm_stored.cuh"
+
+namespace zk {
+template void msm_bytes<fp2>(size_t *, size_t *, const zk_cuda *, const zk_cuda_bases &, size_t);
+template void masked_sum_bytes<fp2>(size_t *, size_t *, const zk_cuda *, size_t);
+template cuzk_status bases_prepare<fp2>(const zk_cuda_bases *, zk_cuda *, cuzk_err *);
+} // namespace zk
 
 extern "C" {
 cuzk_status zk_cuda_msm_g2(struct zk_g2_affine *result, zk_cuda *device, zk_dptr bases, zk_dptr scalars, size_t n,
                            cuzk_err *err) {
-    return zk::msm<zk::fp2>(result, device, bases, scalars, n, err);
+    const zk_cuda_bases plain = {bases, 0, n, 1, 1, zk::SCALAR_BITS};
+    return zk::msm<zk::fp2>(result, device, plain, scalars, n, err);
+}
+cuzk_status zk_cuda_msm_g2_stored(struct zk_g2_affine *result, zk_cuda *device, const zk_cuda_bases *bases,
+                                  zk_dptr scalars, size_t n, cuzk_err *err) {
+    return zk::msm<zk::fp2>(result, device, *bases, scalars, n, err);
 }
 cuzk_status zk_cuda_masked_sum_g2(struct zk_g2_affine *result, zk_cuda *device, zk_dptr bases, zk_dptr bits, size_t n,
                                   cuzk_err *err) {

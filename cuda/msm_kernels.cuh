@@ -56,12 +56,15 @@ ZK_HD void store_element(uint4 *p, size_t stride, const fp2 &a) {
 }
 
 /* pool: [2 planes_of<F>][pool_size], x canonical, then y, for Fp in [0, 2p). base_x: null, or the x of the bases 64
- * bytes apart (Fp): memory is read in pieces of 64 bytes, and of the 96-byte points every other x lies across two. */
+ * bytes apart (Fp): memory is read in pieces of 64 bytes, and of the 96-byte points every other x lies across two.
+ * Bases from number `split` on are at `more`, which is so far before them that it takes the same index. */
 template <class F> struct point_source {
     const affine<F> *bases;
     const uint4 *pool;
     u32 pool_size;
     const uint4 *base_x;
+    const affine<F> *more = nullptr;
+    u32 split = 0xffffffffu;
 
     struct place {
         const uint4 *p;
@@ -79,8 +82,9 @@ template <class F> struct point_source {
     };
     ZK_HD place at(u32 ref) const {
         const size_t index = ref & REF_INDEX;
-        return (ref & REF_POOL) ? place{pool + index, pool_size}
-                                : place{(const uint4 *)bases + index * (2 * planes_of<F>::value), 1};
+        return (ref & REF_POOL)
+                   ? place{pool + index, pool_size}
+                   : place{(const uint4 *)(index < split ? bases : more) + index * (2 * planes_of<F>::value), 1};
     }
     ZK_HD F x_of(u32 ref) const {
         if (sizeof(F) == sizeof(fp) && base_x && !(ref & REF_POOL))
@@ -251,7 +255,7 @@ __global__ void __launch_bounds__(64)
     }
 }
 
-/* ---- scalars to sorted buckets ---- */
+/* ---- scalars ---- */
 
 /* The windows of an MSM: digit w has bits [offset[w], offset[w+1]) of scalar + bias, minus half its range: a signed
  * digit without carries. bias = sum of half ranges. |s| + bias must stay below 2^255 for the top digit to fit: with |s|
@@ -265,114 +269,88 @@ struct window_plan {
 
 /* planes: [8][n], limb k of |s_i| + bias, where |s| = min(s, r - s); bit 31 of limb 7: s was negated. */
 __global__ void __launch_bounds__(256) prepare_scalars(u32 *planes, const fr *scalars, u32 n, window_plan plan);
-/* Digits of windows first .. first + count - 1: keys[w n + i] = w stride + |digit|, or 0 for the digit 0; refs: the
- * base with the digit's sign. */
-__global__ void __launch_bounds__(256)
-    window_digits(u32 *keys, u32 *refs, const u32 *planes, u32 n, window_plan plan, u32 first, u32 count, u32 stride);
-
-/* start, end: [n_keys], zeroed before; the run of each key > 0 in sorted keys. */
-__global__ void __launch_bounds__(256) bucket_bounds(u32 *start, u32 *end, const u32 *keys, u32 n);
-
-/* pairs[r] += pairs that round r has, r from 1: of m entries there are ceil(m / 2^(r-1)) at the start of round r. */
-constexpr int MAX_ROUNDS = 31;
-struct round_totals {
-    unsigned long long pairs[MAX_ROUNDS + 1];
-};
-__global__ void __launch_bounds__(256) count_rounds(round_totals *totals, const u32 *start, const u32 *end, u32 n_keys);
-
-/* The pairs of a round, bucket by bucket. At the start of round r > 1 a bucket of m entries holds the sums of its pairs
- * of round r - 1, which lie together in the pool (the first is number bucket_state.first[k] of that round), and perhaps
- * one entry left over from earlier rounds. The place of a bucket's pairs in the list is an exclusive sum over buckets:
- * block sums, their scan in one block, then plan_round, which scans again and writes. sums: [ceil(n_keys /
- * SCAN_BLOCK)]. */
-constexpr int SCAN_BLOCK = 2048;
-struct bucket_state {
-    const u32 *start, *end; /* [n_keys] */
-    u32 *first, *leftover;  /* [n_keys] */
-    u32 *grid;              /* [n_keys] ref of the sum of a bucket once it is alone; REF_NONE if the bucket is empty */
-};
-__global__ void __launch_bounds__(256) scan_blocks(u64 *sums, bucket_state buckets, u32 n_keys, u32 round);
-__global__ void __launch_bounds__(256) scan_sums(u64 *sums, u32 n);
-/* refs: sorted, for round 1. pool_before, pool_now: where the sums of the round before and of this one start in the
- * pool. Round 1 also runs when there are no pairs: it places the buckets of one entry. */
-__global__ void __launch_bounds__(256) plan_round(uint2 *pairs, bucket_state buckets, const u64 *sums, const u32 *refs,
-                                                  u32 n_keys, u32 round, u32 pool_before, u32 pool_now);
 
 /* ---- bucket reduction ----
- * sum_b b S_b with b = hi 2^k + lo is sum_hi hi 2^k R_hi + sum_lo lo C_lo, R and C plain sums over rows and columns. */
-struct reduction_shape {
-    u32 windows, stride; /* stride = S = 2^(c-1) buckets a window, b = 1 .. S */
-    u32 rows, columns;   /* H, K: powers of two, H K = S, b = hi K + lo */
-    ZK_HD u32 row_entries() const { return windows * (rows - 1) * columns; }    /* rows 1 .. H-1 */
-    ZK_HD u32 column_entries() const { return windows * (columns - 1) * rows; } /* columns 1 .. K-1 */
-    ZK_HD u32 weighted() const { return rows + columns - 1; }                   /* a window: rows, columns, bucket S */
+ * sum_b (b + 1) S_b with b = b0 + hi 2^k + lo is 2^k sum_hi (b0 / 2^k + hi) R_hi + sum_lo (lo + 1) C_lo, with R and C
+ * the plain sums of rows and columns. */
+struct line_shape {
+    u32 windows;       /* ranges of buckets of different windows, one after the other */
+    u32 rows, columns; /* H, K of each window: powers of two, K = H or 2H */
+    u32 row0;          /* b0 / K */
+    ZK_HD u32 buckets() const { return windows * rows * columns; }
+    ZK_HD u32 lines() const { return windows * (rows + columns); } /* rows of all windows, then columns */
 };
-/* entries: row by row, then column by column. */
-__global__ void __launch_bounds__(256) grid_entries(u32 *entries, const u32 *grid, reduction_shape shape);
+/* The first round of the sums of all lines: [buckets] pairs, half of them of rows, then of columns. */
+__global__ void __launch_bounds__(256) line_pairs(uint2 *pairs, const u32 *grid, line_shape shape);
 
-/* sums[w parts + part] = sum of weight * point over a slice of window w's weighted points. rows_first, columns_first:
- * pool index of R_1 of window 0 and C_1 of window 0. */
 template <class F> struct sum_threads { static constexpr int value = sizeof(F) == sizeof(fp) ? 128 : 64; };
-template <class F> __device__ inline void block_sum(xyzz<F> *shared, xyzz<F> *out) {
-    for (u32 half = blockDim.x / 2; half; half /= 2) {
+/* The sum over each `group` neighbouring threads, in the first of them. */
+template <class F> __device__ inline void block_sum(xyzz<F> *shared, u32 group) {
+    for (u32 half = group / 2; half; half /= 2) {
         __syncthreads();
-        if (threadIdx.x < half) xyzz_add(shared[threadIdx.x], shared[threadIdx.x + half]);
+        if (threadIdx.x % group < half) xyzz_add(shared[threadIdx.x], shared[threadIdx.x + half]);
     }
-    if (threadIdx.x == 0) *out = shared[0];
 }
+/* The lines' sums once `rounds` rounds have halved them so often: the points of each lie together from pool index
+ * `first` on. */
+constexpr u32 LINE_THREADS = 8;
 template <class F>
 __global__ void __launch_bounds__(sum_threads<F>::value)
-    weighted_sum(xyzz<F> *sums, point_source<F> source, const u32 *grid, reduction_shape shape, u32 rows_first,
-                 u32 columns_first, u32 parts) {
+    line_sums(xyzz<F> *lines, point_source<F> source, u32 first, line_shape shape, u32 rounds) {
     ZK_DYNAMIC_SHARED(xyzz<F>, shared);
-    const u32 window = blockIdx.x / parts, e = blockIdx.x % parts * blockDim.x + threadIdx.x;
-    const u32 H = shape.rows, K = shape.columns;
-    u32 ref = REF_NONE, weight = 0;
-    if (e < H - 1) {
-        ref = REF_POOL | (rows_first + window * (H - 1) + e);
-        weight = (e + 1) * K;
-    } else if (e < H - 1 + K - 1) {
-        const u32 lo = e - (H - 1);
-        ref = REF_POOL | (columns_first + window * (K - 1) + lo);
-        weight = lo + 1;
-    } else if (e == H - 1 + K - 1) {
-        ref = grid[window * shape.stride + shape.stride];
-        weight = shape.stride;
-    }
-    const affine<F> p = source.get(ref);
+    const u32 line = (blockIdx.x * blockDim.x + threadIdx.x) / LINE_THREADS, rows = shape.windows * shape.rows;
+    const u32 in_row = shape.columns >> rounds, in_column = shape.rows >> rounds;
+    const u32 n = line >= shape.lines() ? 0 : line < rows ? in_row : in_column;
+    const u32 at = first + (line < rows ? line * in_row : rows * in_row + (line - rows) * in_column);
     shared[threadIdx.x] = xyzz<F>::infinity();
-    for (int bit = 31 - __clz(weight | 1); bit >= 0; bit--) {
-        xyzz_double(shared[threadIdx.x]);
-        if ((weight >> bit) & 1) xyzz_add_affine(shared[threadIdx.x], p);
+    for (u32 i = threadIdx.x % LINE_THREADS; i < n; i += LINE_THREADS)
+        xyzz_add_affine(shared[threadIdx.x], source.get(REF_POOL | (at + i)));
+    block_sum(shared, LINE_THREADS);
+    if (threadIdx.x % LINE_THREADS == 0 && n) lines[line] = shared[threadIdx.x];
+}
+/* A window's weighted sums, by blocks: first those of rows, then those of columns. */
+ZK_HD u32 sum_parts(u32 lines, u32 threads) { return (lines + threads - 1) / threads; }
+template <class F>
+__global__ void __launch_bounds__(sum_threads<F>::value)
+    weighted_sum(xyzz<F> *sums, const xyzz<F> *lines, line_shape shape) {
+    ZK_DYNAMIC_SHARED(xyzz<F>, shared);
+    const u32 of_rows = sum_parts(shape.rows, blockDim.x), parts = of_rows + sum_parts(shape.columns, blockDim.x);
+    const u32 window = blockIdx.x / parts, part = blockIdx.x % parts;
+    const bool row = part < of_rows;
+    const u32 i = (row ? part : part - of_rows) * blockDim.x + threadIdx.x, n = row ? shape.rows : shape.columns;
+    const u32 weight = i >= n ? 0 : row ? shape.row0 + i : i + 1;
+    shared[threadIdx.x] = xyzz<F>::infinity();
+    if (weight) {
+        const xyzz<F> p = lines[row ? window * n + i : shape.windows * shape.rows + window * n + i];
+        for (int bit = 31 - __clz(weight); bit >= 0; bit--) {
+            xyzz_double(shared[threadIdx.x]);
+            if ((weight >> bit) & 1) xyzz_add(shared[threadIdx.x], p);
+        }
     }
-    block_sum(shared, &sums[blockIdx.x]);
+    block_sum(shared, blockDim.x);
+    if (threadIdx.x == 0) sums[blockIdx.x] = shared[0];
 }
 
-/* Plain sum of the pool range [first, first + n) and of up to 32 more points. */
-struct extra_refs {
-    u32 n, ref[MAX_ROUNDS + 1];
-};
+/* Plain sum of n points, the pool's from `first` on or those of refs, and of n_more more of which more_refs tell. */
 template <class F>
 __global__ void __launch_bounds__(sum_threads<F>::value)
-    plain_sum(xyzz<F> *sums, point_source<F> source, const u32 *refs, u32 first, u32 n, extra_refs extra) {
+    plain_sum(xyzz<F> *sums, point_source<F> source, const u32 *refs, u32 first, u32 n, const u32 *more_refs,
+              u32 n_more) {
     ZK_DYNAMIC_SHARED(xyzz<F>, shared);
-    const u32 t = blockIdx.x * blockDim.x + threadIdx.x;
+    const u32 t = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
     shared[threadIdx.x] = xyzz<F>::infinity();
-    for (u32 i = t; i < n; i += gridDim.x * blockDim.x)
+    for (u32 i = t; i < n; i += threads)
         xyzz_add_affine(shared[threadIdx.x], source.get(refs ? refs[i] : REF_POOL | (first + i)));
-    if (t < extra.n) xyzz_add_affine(shared[threadIdx.x], source.get(extra.ref[t]));
-    block_sum(shared, &sums[blockIdx.x]);
+    for (u32 i = t; i < n_more; i += threads) xyzz_add_affine(shared[threadIdx.x], source.get(more_refs[i]));
+    block_sum(shared, blockDim.x);
+    if (threadIdx.x == 0) sums[blockIdx.x] = shared[0];
 }
 
 /* ---- masked sums: the set bits as a list of refs ---- */
 constexpr int MASK_WORDS = 1024; /* 64-bit words a block */
 __global__ void __launch_bounds__(256) mask_count(u64 *sums, const u64 *bits, u32 n);
+__global__ void __launch_bounds__(256) scan_sums(u64 *sums, u32 n);
 __global__ void __launch_bounds__(256) mask_refs(u32 *refs, const u64 *sums, const u64 *bits, u32 n);
-
-/* Sorts pairs of 32-bit keys and values by the low `bits` bits, stable; the result is in the first or the second pair
- * of buffers, `selected` says which. With temp null only *temp_bytes is set. */
-cuzk_status sort_pairs(int *selected, size_t *temp_bytes, void *temp, u32 *keys[2], u32 *values[2], size_t n, int bits,
-                       cudaStream_t stream, cuzk_err *err);
 
 } // namespace zk
 #endif

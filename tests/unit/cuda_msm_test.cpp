@@ -44,6 +44,10 @@ struct g1 {
     static cuzk_status msm(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_msm_g1(r, device, b, s, n, err);
     }
+    static cuzk_status stored(affine *r, const zk_cuda_bases *b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_msm_g1_stored(r, device, b, s, n, err);
+    }
+    static constexpr int group = 0;
     static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_masked_sum_g1(r, device, b, s, n, err);
     }
@@ -60,6 +64,10 @@ struct g2 {
     static cuzk_status msm(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_msm_g2(r, device, b, s, n, err);
     }
+    static cuzk_status stored(affine *r, const zk_cuda_bases *b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_msm_g2_stored(r, device, b, s, n, err);
+    }
+    static constexpr int group = 1;
     static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_masked_sum_g2(r, device, b, s, n, err);
     }
@@ -121,16 +129,21 @@ void poison() {
     zk_cuda_free(device, d);
 }
 
-template <class G> void check(const problem<G> &p, const char *what) {
-    cuzk_err err = {};
-    const size_t n = p.bases.size();
-    zk_dptr bases = put(p.bases.data(), n * sizeof(typename G::affine));
-    zk_dptr scalars = put(p.scalars.data(), n * sizeof(zk_fr));
+template <class G> zk_fr expected(const problem<G> &p, size_t n) {
     zk_fr want = zk_fr_zero, t;
     for (size_t i = 0; i < n; i++) {
         zk_fr_mul(&t, &p.scalars[i], &p.logs[i]);
         zk_fr_add(&want, &want, &t);
     }
+    return want;
+}
+
+template <class G> void check(const problem<G> &p, const char *what) {
+    cuzk_err err = {};
+    const size_t n = p.bases.size();
+    zk_dptr bases = put(p.bases.data(), n * sizeof(typename G::affine));
+    zk_dptr scalars = put(p.scalars.data(), n * sizeof(zk_fr));
+    const zk_fr want = expected(p, n);
     typename G::affine got;
     memset(&got, 0xff, sizeof got);
     if (n < 5000) poison();
@@ -138,6 +151,34 @@ template <class G> void check(const problem<G> &p, const char *what) {
     zk_cuda_free(device, bases);
     zk_cuda_free(device, scalars);
     expect<G>(&got, &want, what, n);
+}
+
+/* With planes of multiples, of all and of some of the bases. */
+template <class G> void check_stored(const problem<G> &p, unsigned planes, unsigned distance, const char *what) {
+    cuzk_err err = {};
+    const size_t n = p.bases.size(), bytes = n * sizeof(typename G::affine);
+    zk_cuda_bases b = {put(p.bases.data(), bytes), 0, n, G::group, planes, distance};
+    zk_dptr scalars = put(p.scalars.data(), n * sizeof(zk_fr));
+    ZK_CHECK(zk_cuda_bases_bytes(&b) == (planes - 1) * bytes);
+    ZK_CHECK_OK(zk_cuda_alloc(&b.multiples, device, zk_cuda_bases_bytes(&b), "multiples", &err), err);
+    poison();
+    ZK_CHECK_OK(zk_cuda_bases_prepare(&b, device, &err), err);
+    for (size_t some : {n, n - n / 3}) {
+        const zk_fr want = expected(p, some);
+        typename G::affine got;
+        memset(&got, 0xff, sizeof got);
+        poison();
+        ZK_CHECK_OK(G::stored(&got, &b, scalars, some, &err), err);
+        expect<G>(&got, &want, what, some);
+    }
+    zk_cuda_free(device, b.points);
+    zk_cuda_free(device, b.multiples);
+    zk_cuda_free(device, scalars);
+}
+template <class G> void check_all(const problem<G> &p, const char *what) {
+    check(p, what);
+    check_stored(p, 3, 92, what); /* windows of the last plane are fewer */
+    check_stored(p, 13, 20, what);
 }
 
 void open_once() {
@@ -197,15 +238,18 @@ template <class G> void hard_scalars() {
                          from_pattern(0x55555555)};
     for (const zk_fr &s : all) {
         for (size_t i = 0; i < n; i++) p.scalars[i] = s;
-        check(p, "equal scalars");
+        check_all(p, "equal scalars");
+        zk_cuda_msm_tune(device, 0, 100, 3); /* bins that do not fit into a range */
+        check(p, "equal scalars in parts");
+        zk_cuda_msm_tune(device, 0, 0, 0);
     }
     for (size_t i = 0; i < n; i++) p.scalars[i] = all[i % (sizeof all / sizeof all[0])];
-    check(p, "mixed scalars");
+    check_all(p, "mixed scalars");
     for (size_t i = 0; i < n; i++) zk_fr_from_u64(&p.scalars[i], zk_test_rand(&rng) >> (i % 64));
-    check(p, "short scalars");
+    check_all(p, "short scalars");
     /* every window width: the largest and smallest digits at each */
     for (unsigned windows = EMULATED ? 20 : 10; windows <= 63; windows += EMULATED ? 9 : windows < 30 ? 1 : 7) {
-        zk_cuda_msm_tune(device, windows, windows % 3 ? 0 : 1 + windows % 5, windows % 4);
+        zk_cuda_msm_tune(device, windows, windows % 3 ? 0 : 500 * (1 + windows % 5), windows % 4);
         for (size_t i = 0; i < n; i++) {
             zk_fr two, e = zk_fr_zero;
             zk_fr_from_u64(&two, 2);
@@ -220,6 +264,7 @@ template <class G> void hard_scalars() {
             p.scalars[i] = e;
         }
         check(p, "window width");
+        check_stored(p, 2 + windows % 5, 255 / (2 + windows % 5) + 1 + windows % 7, "window width");
     }
     zk_cuda_msm_tune(device, 0, 0, 0);
 }
@@ -236,7 +281,7 @@ template <class G> void hard_points() {
         p = fresh;
         p.bases[at] = infinity;
         p.logs[at] = zk_fr_zero;
-        check(p, "one infinity");
+        check_all(p, "one infinity");
     }
     for (unsigned percent : {10u, 90u, 100u}) {
         p = fresh;
@@ -245,7 +290,7 @@ template <class G> void hard_points() {
             p.bases[i] = infinity;
             p.logs[i] = zk_fr_zero;
         }
-        check(p, "many infinities");
+        check_all(p, "many infinities");
     }
     /* one point everywhere, with equal and with random scalars */
     p = fresh;
@@ -253,9 +298,9 @@ template <class G> void hard_points() {
         p.bases[i] = p.bases[0];
         p.logs[i] = p.logs[0];
     }
-    check(p, "one point");
+    check_all(p, "one point");
     for (size_t i = 0; i < n; i++) p.scalars[i] = p.scalars[0];
-    check(p, "one point, one scalar");
+    check_all(p, "one point, one scalar");
     /* P and -P with one scalar: everything cancels; and with scalars s and -s: everything doubles */
     for (size_t i = 1; i < n; i += 2) {
         typename G::jacobian g;
@@ -266,12 +311,12 @@ template <class G> void hard_points() {
         G::to_affine(&p.bases[i], &g);
         zk_fr_neg(&p.logs[i], &p.logs[0]);
     }
-    check(p, "P and -P");
+    check_all(p, "P and -P");
     for (size_t i = 1; i < n; i += 2) zk_fr_neg(&p.scalars[i], &p.scalars[i]);
-    check(p, "P and -P, s and -s");
+    check_all(p, "P and -P, s and -s");
     p = fresh;
     for (size_t i = 0; i < n; i++) p.scalars[i] = zk_fr_zero;
-    check(p, "all zero");
+    check_all(p, "all zero");
 }
 
 template <class G> void masks() {
@@ -311,20 +356,112 @@ template <class G> void masks() {
     }
 }
 
+/* The multiples themselves, also of special points. */
+template <class G> void multiples() {
+    open_once();
+    cuzk_err err = {};
+    const size_t n = 333;
+    problem<G> p;
+    make(&p, n);
+    for (size_t at : {(size_t)0, (size_t)77, n - 1}) {
+        p.bases[at] = typename G::affine{};
+        p.logs[at] = zk_fr_zero;
+    }
+    p.bases[3] = p.bases[2];
+    p.logs[3] = p.logs[2];
+    const size_t bytes = n * sizeof(typename G::affine);
+    for (unsigned distance : {1u, 64u, 77u}) {
+        const unsigned planes = 3;
+        zk_cuda_bases b = {put(p.bases.data(), bytes), 0, n, G::group, planes, distance};
+        std::vector<typename G::affine> got(2 * n);
+        ZK_CHECK_OK(zk_cuda_alloc(&b.multiples, device, 2 * bytes, "multiples", &err), err);
+        poison();
+        ZK_CHECK_OK(zk_cuda_bases_prepare(&b, device, &err), err);
+        ZK_CHECK_OK(zk_cuda_download(device, got.data(), b.multiples, 2 * bytes, &err), err);
+        zk_fr factor, log;
+        zk_fr_from_u64(&factor, 2);
+        zk_fr_pow_u64(&factor, &factor, distance);
+        for (size_t i = 0; i < n; i += i < 5 ? 1 : 36) {
+            zk_fr_mul(&log, &p.logs[i], &factor);
+            expect<G>(&got[i], &log, "plane 1", i);
+            zk_fr_mul(&log, &log, &factor);
+            expect<G>(&got[n + i], &log, "plane 2", i);
+        }
+        zk_cuda_free(device, b.points);
+        zk_cuda_free(device, b.multiples);
+    }
+}
+
+void test_plan() {
+    for (size_t n : {(size_t)1, (size_t)1000, (size_t)1700000, (size_t)1 << 27}) {
+        for (int group = 0; group < 2; group++) {
+            zk_cuda_bases b;
+            const size_t point = group ? sizeof(zk_g2_affine) : sizeof(zk_g1_affine);
+            double before = zk_cuda_bases_plan(&b, group, n, 0);
+            ZK_CHECK(b.planes == 1 && b.n == n && b.group == group && zk_cuda_bases_bytes(&b) == 0);
+            for (size_t planes = 1; planes < 20; planes++) {
+                const double now = zk_cuda_bases_plan(&b, group, n, planes * n * point);
+                ZK_CHECK(b.planes <= planes + 1 && b.planes * n < (size_t)1 << 30);
+                ZK_CHECK(zk_cuda_bases_bytes(&b) == (b.planes - 1) * n * point);
+                ZK_CHECK(b.planes == 1 || (b.planes * b.distance >= 255 && (b.planes - 1) * b.distance < 255));
+                ZK_CHECK(now <= before);
+                before = now;
+            }
+        }
+    }
+    zk_cuda_bases none;
+    ZK_CHECK(zk_cuda_bases_plan(&none, 0, 0, 1000) == 0 && none.planes == 1);
+}
+
 /* A pool so small that the MSM must work in slices, and one in which nothing fits. */
-void test_short_memory() {
+template <class G> void short_memory() {
     cuzk_err err = {};
     zk_cuda *full = device;
     device = nullptr;
-    ZK_CHECK_OK(zk_cuda_open(&device, 0, (size_t)140 << 20, &err), err);
-    problem<g1> p;
-    make(&p, EMULATED ? 3000 : 30000);
-    zk_cuda_msm_tune(device, 20, 0, 0);
-    check(p, "slices");
-    zk_dptr hog = 0;
-    ZK_CHECK_OK(zk_cuda_alloc(&hog, device, zk_cuda_bytes_free(device) - (1 << 20), "hog", &err), err);
-    zk_g1_affine r;
-    ZK_CHECK(zk_cuda_msm_g1(&r, device, hog, hog, 1000, &err) == CUZK_OUT_OF_MEMORY);
+    ZK_CHECK_OK(zk_cuda_open(&device, 0, (size_t)200 << 20, &err), err);
+    const size_t n = EMULATED ? 1100 : 30000, bytes = n * sizeof(typename G::affine);
+    problem<G> p;
+    make(&p, n);
+    zk_cuda_bases b = {put(p.bases.data(), bytes), 0, n, G::group, 2, 128};
+    zk_dptr scalars = put(p.scalars.data(), n * sizeof(zk_fr));
+    std::vector<uint64_t> bits((n + 63) / 64, ~(uint64_t)0 / 3);
+    zk_dptr mask = put(bits.data(), bits.size() * 8);
+    ZK_CHECK_OK(zk_cuda_alloc(&b.multiples, device, bytes, "multiples", &err), err);
+    ZK_CHECK_OK(zk_cuda_bases_prepare(&b, device, &err), err);
+    zk_fr sum = zk_fr_zero;
+    const zk_fr want = expected(p, n);
+    for (size_t i = 0; i < n; i++)
+        if (bits[i / 64] >> i % 64 & 1) zk_fr_add(&sum, &sum, &p.logs[i]);
+    for (int kind = 0; kind < 3; kind++) {
+        size_t best, least;
+        if (kind < 2)
+            zk_cuda_msm_bytes(&best, &least, device, &b);
+        else
+            zk_cuda_masked_sum_bytes(&best, &least, device, G::group, n);
+        if (kind == 0) b.planes = 1;
+        if (kind == 0) zk_cuda_msm_bytes(&best, &least, device, &b);
+        ZK_CHECKF(least <= best && best < zk_cuda_bytes_free(device), "%d: %zu %zu of %zu", kind, least, best,
+                  zk_cuda_bytes_free(device));
+        for (size_t room : {best + 4096, best - 4096, (best + least) / 2, least + 4096, least, least - 512}) {
+            zk_dptr hog = 0;
+            ZK_CHECK_OK(zk_cuda_alloc(&hog, device, (zk_cuda_bytes_free(device) - room) & ~(size_t)511, "hog", &err),
+                        err);
+            const size_t free_bytes = zk_cuda_bytes_free(device);
+            typename G::affine got;
+            memset(&got, 0xff, sizeof got);
+            cuzk_err failure = {};
+            const cuzk_status status = kind == 0   ? G::msm(&got, b.points, scalars, n, &failure)
+                                       : kind == 1 ? G::stored(&got, &b, scalars, n, &failure)
+                                                   : G::masked(&got, b.points, mask, n, &failure);
+            ZK_CHECK(status == CUZK_OK || status == CUZK_OUT_OF_MEMORY);
+            ZK_CHECKF((status == CUZK_OK) == (free_bytes >= least), "%d: %zu bytes, least %zu", kind, free_bytes,
+                      least);
+            if (status == CUZK_OK) expect<G>(&got, kind < 2 ? &want : &sum, "short of memory", room);
+            ZK_CHECK(zk_cuda_bytes_free(device) == free_bytes);
+            zk_cuda_free(device, hog);
+        }
+        b.planes = 2;
+    }
     zk_cuda_close(device);
     device = full;
 }
@@ -335,10 +472,15 @@ void test_msm_g1_scalars() { hard_scalars<g1>(); }
 void test_msm_g2_scalars() { hard_scalars<g2>(); }
 void test_msm_g1_points() { hard_points<g1>(); }
 void test_msm_g2_points() { hard_points<g2>(); }
+void test_multiples_g1() { multiples<g1>(); }
+void test_multiples_g2() { multiples<g2>(); }
+void test_short_memory_g1() { short_memory<g1>(); }
+void test_short_memory_g2() { short_memory<g2>(); }
 void test_masked_g1() { masks<g1>(); }
 void test_masked_g2() { masks<g2>(); }
 } // namespace
 
 ZK_TEST_MAIN(ZK_CASE(test_msm_g1_sizes), ZK_CASE(test_msm_g2_sizes), ZK_CASE(test_msm_g1_scalars),
              ZK_CASE(test_msm_g2_scalars), ZK_CASE(test_msm_g1_points), ZK_CASE(test_msm_g2_points),
-             ZK_CASE(test_masked_g1), ZK_CASE(test_masked_g2), ZK_CASE(test_short_memory))
+             ZK_CASE(test_multiples_g1), ZK_CASE(test_multiples_g2), ZK_CASE(test_plan), ZK_CASE(test_masked_g1),
+             ZK_CASE(test_masked_g2), ZK_CASE(test_short_memory_g1), ZK_CASE(test_short_memory_g2))
