@@ -203,7 +203,9 @@ cuzk_status zk_cuda_points_subgroup(bool *good, zk_cuda *d, int group, zk_dptr p
     *good = false;
     ZK_TRY(zk::choose(&ops, d, group, n, err));
     memcpy(key.word, seed, sizeof key.word);
-    return ops->subgroup(good, d, points, n, key, err);
+    const cuzk_status status = ops->subgroup(good, d, points, n, key, err);
+    if (status != CUZK_OK) *good = false;
+    return status;
 }
 
 cuzk_status zk_cuda_multiples_create(zk_cuda_multiples **multiples, zk_cuda *d, int group, uint64_t n_expected,

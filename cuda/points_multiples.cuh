@@ -108,19 +108,21 @@ template <class F> struct multiplier {
         chain.stream = d->main;
         chain.bases = (const affine<F> *)t.points;
     }
-    cuzk_status take(cuzk_err *err) {
+    /* others: takes what else the caller needs for a slice of so many points. */
+    template <class Others> cuzk_status take(Others others, cuzk_err *err) {
         memory.emplace(device);
         chain.pool_size = slice;
         ZK_TRY(memory->take(&planes, (size_t)8 * slice, "scalars of multiples", err));
         ZK_TRY(memory->take(&pairs, slice, "pairs of multiples", err));
-        return chain_allocate(chain, *memory, slice, err);
+        ZK_TRY(chain_allocate(chain, *memory, slice, err));
+        return others(*memory, slice, err);
     }
-    cuzk_status allocate(size_t most, cuzk_err *err) {
+    template <class Others> cuzk_status allocate(size_t most, Others others, cuzk_err *err) {
         slice = most < multiples_slice<F>::value ? (u32)((most + 63) / 64 * 64) : multiples_slice<F>::value;
         for (;; slice = (slice / 2 + 63) / 64 * 64) {
             cuzk_err none = {};
             const bool last = slice <= 4096;
-            const cuzk_status status = take(last ? err : &none);
+            const cuzk_status status = take(others, last ? err : &none);
             if (status == CUZK_OK || last) return status;
             if (status != CUZK_OUT_OF_MEMORY) return ZK_FAIL(err, status, "%s", none.message);
         }
@@ -150,7 +152,8 @@ template <class F>
 cuzk_status multiples_points(zk_cuda *d, const multiples_table &table, zk_dptr points, zk_dptr scalars, size_t n,
                              cuzk_err *err) {
     multiplier<F> m(d, table);
-    ZK_TRY(m.allocate(n, err));
+    ZK_TRY(m.allocate(
+        n, [](scratch &, u32, cuzk_err *) { return CUZK_OK; }, err));
     for (size_t at = 0; at < n; at += m.slice) {
         const u32 here = n - at < m.slice ? (u32)(n - at) : m.slice;
         const point_sink<F> sink{(affine<F> *)points, nullptr, nullptr, nullptr, at, 0};
@@ -170,8 +173,10 @@ cuzk_status multiples_split(size_t *bad, zk_cuda *d, const multiples_table &tabl
     multiplier<F> m(d, table);
     unsigned long long *worst = nullptr;
     ZK_TRY(memory.take(&worst, 1, "least zero", err));
-    ZK_TRY(m.allocate(most, err));
-    ZK_TRY(ring.start(d, memory, 2, m.slice * sizeof(fr) + m.slice / 64 * MASK_BYTES, err));
+    const auto others = [&ring, d](scratch &s, u32 slice, cuzk_err *e) {
+        return ring.start(d, s, 2, slice * sizeof(fr) + slice / 64 * MASK_BYTES, e);
+    };
+    ZK_TRY(m.allocate(most, others, err));
     ZK_CUDA_TRY(cudaMemsetAsync(worst, 0xff, sizeof *worst, d->main));
     point_sink<F> sink{(affine<F> *)full, (affine<F> *)bits, nullptr, nullptr, 0, 0};
     for (; sink.first < n; sink.first += m.slice) {
@@ -241,17 +246,20 @@ template <class F>
 cuzk_status multiples_encode(zk_cuda *d, const multiples_table &table, uint8_t *encoded, const zk_fr *scalars, size_t n,
                              cuzk_err *err) {
     constexpr size_t fits = STAGING_BYTES / sizeof(fr) / 64 * 64, point_bytes = sizeof(affine<F>);
-    scratch memory(d);
     upload_ring ring;
     download_pair<F> home;
     multiplier<F> m(d, table);
     affine<F> *points = nullptr;
-    ZK_TRY(m.allocate(n < fits ? n : fits, err));
-    size_t piece = STAGING_BYTES / point_bytes;
-    if (piece > m.slice) piece = m.slice;
-    ZK_TRY(ring.start(d, memory, 2, m.slice * sizeof(fr), err));
-    ZK_TRY(home.start(d, memory, piece, err));
-    ZK_TRY(memory.take(&points, m.slice, "multiples", err));
+    const auto piece_of = [](u32 slice) {
+        return slice < STAGING_BYTES / point_bytes ? slice : (u32)(STAGING_BYTES / point_bytes);
+    };
+    const auto others = [&](scratch &s, u32 slice, cuzk_err *e) {
+        ZK_TRY(ring.start(d, s, 2, slice * sizeof(fr), e));
+        ZK_TRY(home.start(d, s, piece_of(slice), e));
+        return s.take(&points, slice, "multiples", e);
+    };
+    ZK_TRY(m.allocate(n < fits ? n : fits, others, err));
+    const u32 piece = piece_of(m.slice);
     for (size_t at = 0; at < n; at += m.slice) {
         const u32 here = (u32)(n - at < m.slice ? n - at : m.slice);
         char *host = nullptr, *arrived = nullptr;
@@ -261,8 +269,8 @@ cuzk_status multiples_encode(zk_cuda *d, const multiples_table &table, uint8_t *
         const point_sink<F> sink{points, nullptr, nullptr, nullptr, 0, 0};
         ZK_TRY(m.run(sink, (const fr *)arrived, here, nullptr, err));
         ZK_TRY(ring.done(err));
-        for (size_t k = 0; k < here; k += piece) {
-            const u32 count = (u32)(here - k < piece ? here - k : piece);
+        for (u32 k = 0; k < here; k += piece) {
+            const u32 count = here - k < piece ? here - k : piece;
             ZK_TRY(home.piece(encoded + (at + k) * point_bytes, points + k, count, err));
         }
     }

@@ -122,14 +122,14 @@ template <class F> struct dealer {
         return chain_allocate(chain, *memory, n_slots / 2, err);
     }
     cuzk_status allocate(zk_cuda *d, size_t n, cuzk_err *err) {
+        scratch reserve(d); /* left to the masked sums of a pass */
+        char *some = nullptr;
         device = d;
         slice = n < deal_slice<F>::value ? (u32)((n + 15) / 16 * 16) : deal_slice<F>::value;
+        ZK_TRY(reserve.take(&some, (size_t)2 << 20, "masked sums of buckets", err));
         for (;; slice = (slice / 2 + 15) / 16 * 16) {
-            cuzk_err none = {};
-            const bool last = slice <= SUBSET_DIRECT;
-            const cuzk_status status = take(last ? err : &none);
-            if (status == CUZK_OK || last) return status;
-            if (status != CUZK_OUT_OF_MEMORY) return ZK_FAIL(err, status, "%s", none.message);
+            const cuzk_status status = take(err);
+            if (status != CUZK_OUT_OF_MEMORY || slice <= SUBSET_DIRECT) return status;
         }
     }
     cuzk_status paired_round(u32 n_buckets, u32 entries, u32 first, u32 other, u32 out, cuzk_err *err) {
@@ -189,14 +189,20 @@ template <class F> struct dealer {
 template <class F>
 cuzk_status points_subgroup(bool *good, zk_cuda *d, zk_dptr points, size_t n, const chacha_key &key, cuzk_err *err) {
     if (n <= SUBSET_DIRECT) return sums_directly<F>(good, d, points, n, key, err);
-    dealer<F> deal;
+    std::optional<dealer<F>> deal(std::in_place);
     u32 stream = 0;
+    cuzk_err none = {};
+    const cuzk_status status = deal->allocate(d, n, &none);
+    if (status == CUZK_OUT_OF_MEMORY) {
+        deal.reset();
+        return sums_directly<F>(good, d, points, n, key, err);
+    }
+    if (status != CUZK_OK) return ZK_FAIL(err, status, "%s", none.message);
     *good = true;
-    ZK_TRY(deal.allocate(d, n, err));
     for (u32 done = 0; done < SUBSET_SUMS && *good;) {
         const u32 left = SUBSET_SUMS - done, bits = left < PASS_BITS ? left : PASS_BITS;
         bool overflowed = false;
-        ZK_TRY(deal.pass(good, (const affine<F> *)points, n, bits, key, stream, &overflowed, err));
+        ZK_TRY(deal->pass(good, (const affine<F> *)points, n, bits, key, stream, &overflowed, err));
         if (!overflowed) done += bits;
         if (++stream == 2 * SUBSET_SUMS) /* cannot be by chance */
             return ZK_FAIL(err, CUZK_INTERNAL, "subgroup check: random buckets overflow again and again");

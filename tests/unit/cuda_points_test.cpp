@@ -173,7 +173,7 @@ template <class G> void decode_sizes() {
     open_once();
     static const size_t small[] = {0, 1, 2, 63, 64, 65, 191, 192, 193, 447, 448, 449, 1500};
     std::vector<size_t> sizes(small, small + sizeof small / sizeof small[0]);
-    if (!EMULATED) sizes.push_back(((size_t)1 << 21) + 17); /* several rounds through the staging buffers */
+    if (!EMULATED) sizes.push_back(((size_t)1 << 20) + 17);
     const std::vector<affine> all = points_of<G>(sizes.back());
     for (size_t n : sizes) {
         const std::vector<affine> points(all.begin(), all.begin() + (ptrdiff_t)n);
@@ -396,7 +396,7 @@ template <class G> void multiples() {
 /* The tables of large keys: windows of 16 bits. */
 template <class G> void wide_windows() {
     open_once();
-    multiples_with<G>((uint64_t)1 << 27, scalars_of(EMULATED ? 1100 : 100000));
+    multiples_with<G>((uint64_t)1 << 27, scalars_of(EMULATED ? 1100 : 20000));
 }
 
 /* [k]P, k big-endian */
@@ -652,13 +652,17 @@ template <class G> void short_memory() {
     zk_dptr to = room(n * sizeof(affine)), hog = 0;
     std::vector<zk_fr> scalars(n);
     for (zk_fr &s : scalars) s = random_fr();
-    const size_t left = (size_t)(G::group == 0 ? 15 : 29) << 20; /* products of all threads take 13 or 26 MB of it */
+    const size_t left = (size_t)(G::group == 0 ? 17 : 31) << 20; /* products of all threads take 13 or 26 MB of it */
     ZK_CHECK_OK(zk_cuda_alloc(&hog, device, zk_cuda_bytes_free(device) - left, "hog", &err), err);
     std::vector<uint8_t> encoded(n * G::bytes);
     ZK_CHECK_OK(zk_cuda_multiples_encode(m, encoded.data(), scalars.data(), n, &err), err);
     size_t bad = 0;
     ZK_CHECK_OK(zk_cuda_points_decode(&bad, device, G::group, to, 0, encoded.data(), n, nullptr, threads, &err), err);
     ZK_CHECK(bad == n);
+    bool good = false;
+    const uint8_t seed[32] = {7};
+    ZK_CHECK_OK(zk_cuda_points_subgroup(&good, device, G::group, to, n, seed, &err), err);
+    ZK_CHECK(good);
     zk_cuda_free(device, hog);
     const std::vector<affine> got = get<affine>(to, n);
     scalars.resize(600);
@@ -669,6 +673,8 @@ template <class G> void short_memory() {
     ZK_CHECK(zk_cuda_points_decode(&bad, device, G::group, hog, 0, encoded.data(), 600, nullptr, threads, &err) ==
              CUZK_OUT_OF_MEMORY);
     ZK_CHECK(err.status == CUZK_OUT_OF_MEMORY && err.message[0]);
+    err = {};
+    ZK_CHECK(zk_cuda_points_subgroup(&good, device, G::group, hog, 600, seed, &err) == CUZK_OUT_OF_MEMORY && !good);
     err = {};
     zk_cuda_multiples *none = nullptr;
     ZK_CHECK(zk_cuda_multiples_create(&none, device, G::group, 500, &err) == CUZK_OUT_OF_MEMORY && !none);
