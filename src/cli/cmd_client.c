@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/machines.h"
 #include "cli/output.h"
 #include "cli/remote.h"
 #include "cli/session.h"
@@ -80,6 +81,16 @@ static void put_status(zk_json_writer *j, const Cuzk__V1__GetStatusResponse *s) 
     zk_json_put_u64(j, "pinned_memory_limit_bytes", s->pinned_memory_limit_bytes);
 }
 
+static cuzk_status ask_machines(cli_machines *machines, cli_remote *remote, cuzk_err *err) {
+    Cuzk__V1__GetMetricsRequest q = CUZK__V1__GET_METRICS_REQUEST__INIT;
+    Cuzk__V1__GetMetricsResponse *m = NULL;
+    ZK_TRY(
+        cli_remote_call((void **)&m, remote, "GetMetrics", &q.base, &cuzk__v1__get_metrics_response__descriptor, err));
+    cli_machines_parse(machines, m->prometheus_text);
+    cuzk__v1__get_metrics_response__free_unpacked(m, NULL);
+    return CUZK_OK;
+}
+
 static int run_status(const cli_command *self, int argc, char **argv) {
     cli_remote remote = {0};
     bool json_wanted = false, help = false;
@@ -93,12 +104,16 @@ static int run_status(const cli_command *self, int argc, char **argv) {
     Cuzk__V1__GetStatusRequest q = CUZK__V1__GET_STATUS_REQUEST__INIT;
     ZK_GOTO(
         cli_remote_call((void **)&s, &remote, "GetStatus", &q.base, &cuzk__v1__get_status_response__descriptor, &err));
+    cli_machines machines;
+    ZK_GOTO(ask_machines(&machines, &remote, &err));
     if (json_wanted) {
         zk_json_writer *json = cli_json_begin();
         put_status(json, s);
+        cli_machines_put(json, &machines);
         ZK_GOTO(cli_json_end(json, &err));
     } else {
         print_status(s);
+        cli_machines_print(&machines);
     }
 out:
     if (s) cuzk__v1__get_status_response__free_unpacked(s, NULL);

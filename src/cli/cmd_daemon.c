@@ -139,6 +139,9 @@ static zk_engine_options engine_options(const zk_config *c, const daemon_args *a
         .eviction_min_idle_ms = c->memory.eviction_min_idle_ms,
         .max_queued = (uint32_t)c->daemon.max_queued,
         .retention_ms = c->journal.retention_ms,
+        .fleet_dsn = c->fleet.dsn,
+        .fleet_machine = c->fleet.machine,
+        .fleet_lease_ms = c->fleet.lease_ms,
         .aging_ms = c->scheduler.aging_ms,
         .group_wait_ms = c->scheduler.sort_by_type ? c->scheduler.max_batch_wait_ms : 1,
         .job_limit_ms = c->daemon.job_limit_ms,
@@ -160,9 +163,9 @@ static void reload(zk_config **config, const daemon_args *a) {
     }
     for (size_t i = 0; i < zk_config_n_keys; i++) {
         const zk_config_key *key = &zk_config_keys[i];
+        if (zk_config_same(*config, fresh, i)) continue;
         zk_config_format(before, sizeof before, *config, i);
         zk_config_format(after, sizeof after, fresh, i);
-        if (strcmp(before, after) == 0) continue;
         if (key->flags & ZK_CONFIG_RELOADABLE)
             ZK_LOG_INFO("setting changed", zk_kv_str("key", key->name), zk_kv_str("before", before),
                         zk_kv_str("now", after));

@@ -524,8 +524,7 @@ static size_t put_quoted(char *out, size_t n_out, const char *text) {
     return n < n_out ? n : n_out ? n_out - 1 : 0;
 }
 
-const char *zk_config_format(char *text, size_t n_text, const zk_config *config, size_t i) {
-    const zk_config_key *key = &zk_config_keys[i];
+static const char *format_value(char *text, size_t n_text, const zk_config *config, const zk_config_key *key) {
     const void *member = member_of(config, key);
     switch (key->type) {
     case ZK_CONFIG_BOOL:
@@ -567,6 +566,20 @@ const char *zk_config_format(char *text, size_t n_text, const zk_config *config,
         break;
     }
     return text;
+}
+
+const char *zk_config_format(char *text, size_t n_text, const zk_config *config, size_t i) {
+    const zk_config_key *key = &zk_config_keys[i];
+    if (!(key->flags & ZK_CONFIG_SECRET) || !**(char *const *)member_of(config, key))
+        return format_value(text, n_text, config, key);
+    snprintf(text, n_text, "\"...\"");
+    return text;
+}
+
+bool zk_config_same(const zk_config *a, const zk_config *b, size_t i) {
+    char x[1024], y[1024];
+    return strcmp(format_value(x, sizeof x, a, &zk_config_keys[i]), format_value(y, sizeof y, b, &zk_config_keys[i])) ==
+           0;
 }
 
 void zk_config_print_sample(FILE *out, const zk_config *config) {

@@ -40,6 +40,10 @@ typedef struct zk_config {
         uint64_t retention_ms;
     } journal;
     struct {
+        char *dsn, *machine;
+        uint64_t lease_ms;
+    } fleet;
+    struct {
         char *param_cache;
     } srs;
     struct {
@@ -68,7 +72,8 @@ typedef struct zk_config {
     void *texts;  /* arena of the sources */
 } zk_config;
 
-enum { ZK_CONFIG_RELOADABLE = 1, ZK_CONFIG_DEPRECATED = 2 };
+/* SECRET: a text that may hold a password; zk_config_format shows whether it is set, not the value. */
+enum { ZK_CONFIG_RELOADABLE = 1, ZK_CONFIG_DEPRECATED = 2, ZK_CONFIG_SECRET = 4 };
 
 typedef struct zk_config_key {
     const char *name; /* "daemon.listen" */
@@ -107,8 +112,9 @@ cuzk_status zk_config_check(const zk_config *config, zk_config_warn_fn warn, voi
 
 /* Index of the key; zk_config_n_keys: no such key. */
 size_t zk_config_find(const char *name);
-/* The value as TOML writes it; into text, cut if need be; returned. */
+/* The value as TOML writes it, "..." for a secret; into text, cut if need be; returned. */
 const char *zk_config_format(char *text, size_t n_text, const zk_config *config, size_t key);
+bool zk_config_same(const zk_config *a, const zk_config *b, size_t key);
 /* A commented file with all keys: with the defaults (config NULL) or the given values. */
 void zk_config_print_sample(FILE *out, const zk_config *config);
 

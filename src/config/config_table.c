@@ -32,6 +32,13 @@ const zk_config_key zk_config_keys[] = {
      "folder for the content of accepted jobs; empty: beside the journal"},
     {"journal.retention", ZK_CONFIG_DURATION, AT(journal.retention_ms), 1000, 3650 * DAY_MS, "\"24h\"", NULL, NULL, 0,
      "how long results are kept after the end of a job"},
+    {"fleet.dsn", ZK_CONFIG_TEXT, AT(fleet.dsn), 0, 0, "\"\"", NULL, NULL, ZK_CONFIG_SECRET,
+     "PostgreSQL connection string or URI: daemons with the same database share their jobs; empty: journal.path keeps "
+     "them"},
+    {"fleet.machine", ZK_CONFIG_TEXT, AT(fleet.machine), 0, 0, "\"\"", NULL, NULL, 0,
+     "name of this daemon in the fleet; empty: the host's"},
+    {"fleet.lease", ZK_CONFIG_DURATION, AT(fleet.lease_ms), 1000, DAY_MS, "\"30s\"", NULL, NULL, 0,
+     "a daemon that is silent this long loses its partitions to the others"},
     {"srs.param_cache", ZK_CONFIG_TEXT, AT(srs.param_cache), 0, 0, "\"/var/tmp/filecoin-proof-parameters\"", NULL,
      "FIL_PROOFS_PARAMETER_CACHE", 0, "folder of the v28-*.params and .vk files"},
     {"memory.total_budget", ZK_CONFIG_SIZE_AUTO, AT(memory.total_budget_bytes), (uint64_t)1 << 20, ANY_MAX, "\"auto\"",

@@ -129,6 +129,34 @@ static void put_workers(FILE *out, const zk_engine_status *st) {
                 st->workers[i].n_proved);
 }
 
+static void put_machine_label(FILE *out, const char *name, const zk_machine_view *m) {
+    fprintf(out, "%s{", name);
+    put_label(out, "machine", m->name);
+    fputc(',', out);
+    put_label(out, "id", m->id);
+    fputs("} ", out);
+}
+
+static void put_fleet(FILE *out, const zk_engine_status *st) {
+    if (!st->fleet) return;
+    put(out, "cuzk_fleet_reachable", "gauge", "1 while the database of the fleet can be reached.", !st->fleet_lost);
+    head(out, "cuzk_fleet_machine_seen_seconds", "gauge", "Since a machine's last sign of life.");
+    for (size_t i = 0; i < st->n_machines; i++) {
+        put_machine_label(out, "cuzk_fleet_machine_seen_seconds", &st->machines[i]);
+        fprintf(out, "%.3f\n", (double)st->machines[i].seen_ago_ms / 1000);
+    }
+    head(out, "cuzk_fleet_machine_partitions", "gauge", "Partitions a machine has in hand.");
+    for (size_t i = 0; i < st->n_machines; i++) {
+        put_machine_label(out, "cuzk_fleet_machine_partitions", &st->machines[i]);
+        fprintf(out, "%" PRIu32 "\n", st->machines[i].n_units);
+    }
+    head(out, "cuzk_fleet_machine_proved_total", "counter", "Partitions proved by a machine.");
+    for (size_t i = 0; i < st->n_machines; i++) {
+        put_machine_label(out, "cuzk_fleet_machine_proved_total", &st->machines[i]);
+        fprintf(out, "%" PRIu64 "\n", st->machines[i].n_proved);
+    }
+}
+
 static void print(FILE *out, const zk_engine_status *st) {
     uint64_t pending = 0, running = 0;
     for (size_t i = 0; i < st->n_queues; i++) {
@@ -156,6 +184,7 @@ static void print(FILE *out, const zk_engine_status *st) {
     put_seconds(out, "cuzk_unaccounted_seconds_total", "Time of partitions that no span covers.", st->unaccounted_ns);
     put(out, "cuzk_spool_bytes", "gauge", "Content of jobs on disk.", st->spool_bytes);
     put(out, "cuzk_journal_bytes", "gauge", "Size of the journal.", st->journal_bytes);
+    put_fleet(out, st);
     put_histograms(out, st);
 }
 

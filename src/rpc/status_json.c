@@ -149,6 +149,32 @@ static void put_counters(zk_json_writer *j, const zk_engine_status *st) {
     zk_json_end(j);
 }
 
+/* Machines that share the jobs; null for a daemon of its own. */
+static void put_fleet(zk_json_writer *j, const zk_engine_status *st) {
+    if (!st->fleet) {
+        zk_json_put_null(j, "fleet");
+        return;
+    }
+    zk_json_begin_object(j, "fleet");
+    zk_json_put_bool(j, "reachable", !st->fleet_lost);
+    zk_json_begin_array(j, "machines");
+    for (size_t i = 0; i < st->n_machines; i++) {
+        const zk_machine_view *m = &st->machines[i];
+        zk_json_begin_object(j, NULL);
+        zk_json_put_string(j, "name", m->name);
+        zk_json_put_string(j, "id", m->id);
+        zk_json_put_bool(j, "self", m->self);
+        zk_json_put_double(j, "seen_secs_ago", seconds(m->seen_ago_ms));
+        zk_json_put_double(j, "started_secs_ago", seconds(m->started_ago_ms));
+        zk_json_put_u64(j, "workers", m->n_workers);
+        zk_json_put_u64(j, "partitions_in_hand", m->n_units);
+        zk_json_put_u64(j, "partitions_proved", m->n_proved);
+        zk_json_end(j);
+    }
+    zk_json_end(j);
+    zk_json_end(j);
+}
+
 static void put_status(zk_json_writer *j, const zk_engine_status *st, const zk_rpc_counts *rpc) {
     uint64_t synthesizing = 0, proving = 0, waiting = 0;
     for (size_t i = 0; i < st->n_jobs; i++)
@@ -192,6 +218,7 @@ static void put_status(zk_json_writer *j, const zk_engine_status *st, const zk_r
     zk_json_put_u64(j, "pending_handles", st->retire_pending_items);
     zk_json_end(j);
     zk_json_put_bool(j, "draining", st->draining);
+    put_fleet(j, st);
     zk_json_put_u64(j, "retire_pending_bytes", st->retire_pending_bytes);
     zk_json_begin_object(j, "rpc");
     zk_json_put_u64(j, "open_calls", rpc->open_calls);
