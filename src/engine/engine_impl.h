@@ -182,7 +182,8 @@ struct zk_engine {
     /* a shared journal */
     pthread_t fleet_thread;
     bool fleet_running;
-    atomic_bool fleet_lost; /* out of reach */
+    atomic_bool fleet_lost;  /* out of reach: nothing is taken, nothing accepted */
+    atomic_bool fleet_doubt; /* somebody found it out of reach: to be looked at now */
     unsigned sync;
     zk_machine_view *machines;
     size_t n_machines;
@@ -200,7 +201,7 @@ zk_priority engine_priority(zk_priority asked, zk_proof_kind kind); /* what is n
 /* Number of partitions, after it was prepared. */
 cuzk_status engine_job_prepared(engine_job *job, uint32_t n_partitions, cuzk_err *err);
 /* A proof becomes the job's; nothing happens if it has one. */
-void engine_job_take_partition(zk_engine *engine, engine_job *job, const zk_journal_partition *partition);
+void engine_job_take_partition(engine_job *job, const zk_journal_partition *partition);
 /* Takes over what the journal has of a prepared job. Without the lock. */
 cuzk_status engine_job_recover(zk_engine *engine, engine_job *job, cuzk_err *err);
 /* Decides the outcome, tells the journal and the watchers. Called without the lock; does nothing if it is decided. */

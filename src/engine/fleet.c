@@ -223,8 +223,18 @@ static cuzk_status fetch(zk_engine *engine, const engine_job *job, cuzk_err *err
 /* How long this engine leaves the job alone. */
 static uint64_t not_now(cuzk_status status, const zk_journal_take *take) {
     if (status == CUZK_NOT_FOUND) return NO_KEYS_S * SECOND_NS;
-    if (take->grant == ZK_JOURNAL_TAKEN) return NO_CONTENT_S * SECOND_NS;
-    return status != CUZK_OK ? SECOND_NS : take->retry_ms * 1000000;
+    if (status != CUZK_OK) return (take->grant == ZK_JOURNAL_TAKEN ? NO_CONTENT_S : 1) * SECOND_NS;
+    return take->grant == ZK_JOURNAL_TAKEN ? SECOND_NS : take->retry_ms * 1000000;
+}
+
+static void tell_why_not(zk_engine *engine, const engine_job *job, cuzk_status status, const cuzk_err *err) {
+    if (status == CUZK_NOT_FOUND)
+        ZK_LOG_DEBUG("a job is left to others: no keys here", zk_kv_str("job", job->meta.job_id),
+                     zk_kv_str("error", err->message));
+    else
+        ZK_LOG_WARN("no work on a job of the fleet for now", zk_kv_str("job", job->meta.job_id),
+                    zk_kv_str("error", err->message));
+    if (status == CUZK_IO) engine->fleet_doubt = true;
 }
 
 bool engine_fleet_take(engine_task *task, engine_lane *lane) {
@@ -252,16 +262,15 @@ bool engine_fleet_take(engine_task *task, engine_lane *lane) {
         status = fetch(engine, job, &err);
         pthread_mutex_lock(&engine->lock);
     }
-    if (status != CUZK_OK)
-        ZK_LOG_WARN("no work on a job of the fleet here for now", zk_kv_str("job", job->meta.job_id),
-                    zk_kv_str("error", err.message));
+    if (status != CUZK_OK) tell_why_not(engine, job, status, &err);
     bool wanted = engine_job_is_open(job) && !engine->draining && !engine->stopping;
     if (lane->has_unit && status == CUZK_OK && wanted && adopt(task, lane, &take)) return true;
     untake(task);
     job->not_before_ns = zk_now_ns() + not_now(status, &take);
-    task->returned = lane->has_unit;
+    /* One that this engine works on already (its lease had ended) is not given back. */
+    task->returned = lane->has_unit && (status != CUZK_OK || !wanted);
     engine_fleet_return(lane, task);
-    if (take.grant == ZK_JOURNAL_OVER || (lane->has_unit && status == CUZK_BAD_INPUT)) {
+    if (take.grant == ZK_JOURNAL_OVER || (take.grant == ZK_JOURNAL_TAKEN && status == CUZK_BAD_INPUT)) {
         pthread_mutex_unlock(&engine->lock);
         if (take.grant == ZK_JOURNAL_OVER)
             status = engine_fleet_refresh(engine, job->meta.job_id, NULL);
@@ -426,7 +435,8 @@ void *engine_fleet_main(void *ctx) {
         cuzk_err err = {0};
         cuzk_status status = engine->journal->ops->wait(engine->journal, WAIT_MS, note_change, &changes, &err);
         uint64_t now = zk_now_ns();
-        bool beat = now >= next_beat, was_lost = engine->fleet_lost;
+        bool beat = now >= next_beat || engine->fleet_doubt, was_lost = engine->fleet_lost;
+        engine->fleet_doubt = false;
         if (status == CUZK_OK && (beat || !was_lost)) status = write_results(engine, &err);
         if (status == CUZK_OK && beat) status = engine_fleet_beat(engine, &err);
         if (status == CUZK_OK && (beat || !was_lost)) {

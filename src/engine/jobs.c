@@ -74,7 +74,7 @@ cuzk_status engine_job_prepared(engine_job *job, uint32_t n_partitions, cuzk_err
 
 /* ---- partitions that are done ---- */
 
-void engine_job_take_partition(zk_engine *engine, engine_job *job, const zk_journal_partition *kept) {
+void engine_job_take_partition(engine_job *job, const zk_journal_partition *kept) {
     if (kept->index >= job->n_partitions || job->partitions[kept->index].state == ZK_PARTITION_DONE) return;
     engine_partition *p = &job->partitions[kept->index];
     p->state = ZK_PARTITION_DONE;
@@ -87,10 +87,13 @@ void engine_job_take_partition(zk_engine *engine, engine_job *job, const zk_jour
     job->gpu_ns += kept->gpu_ns;
     job->srs_load_ns += kept->srs_load_ns;
     job->n_done++;
-    /* whoever still works on it may stop */
+}
+
+/* It was proved elsewhere: whoever still works on it here may stop. Needs the lock. */
+static void stop_partition(zk_engine *engine, const engine_job *job, uint32_t partition) {
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         engine_task *task = &engine->lanes[i].task;
-        if (task->job == job && task->type == TASK_PROVE && task->partition == kept->index) task->cancel = true;
+        if (task->job == job && task->type == TASK_PROVE && task->partition == partition) task->cancel = true;
     }
 }
 
@@ -110,8 +113,10 @@ cuzk_status engine_job_recover(zk_engine *engine, engine_job *job, cuzk_err *err
     kept_partitions kept = {0};
     cuzk_status status = engine->journal->ops->each_partition(engine->journal, job->meta.job_id, collect, &kept, err);
     pthread_mutex_lock(&engine->lock);
-    for (size_t i = 0; i < kept.n && engine_job_is_open(job); i++)
-        engine_job_take_partition(engine, job, &kept.list[i]);
+    for (size_t i = 0; i < kept.n && engine_job_is_open(job); i++) {
+        engine_job_take_partition(job, &kept.list[i]);
+        stop_partition(engine, job, kept.list[i].index);
+    }
     pthread_mutex_unlock(&engine->lock);
     free(kept.list);
     return status;

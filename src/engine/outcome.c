@@ -123,7 +123,7 @@ void engine_task_proved(engine_lane *lane, const zk_ipc_message *done) {
     p->lane = (int)lane->id;
     if (!late && p->state != ZK_PARTITION_DONE) {
         p->unwritten = status != CUZK_OK;
-        engine_job_take_partition(engine, job, &kept);
+        engine_job_take_partition(job, &kept);
     }
     unlock(lane);
     engine_job_finish_if_done(engine, job);

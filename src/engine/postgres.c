@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/span.h"
 
 /* The server gives a statement up after STATEMENT_MS; a server that says nothing at all is given up after ANSWER_MS. */
@@ -47,6 +48,12 @@ static cuzk_status unreachable(const zk_pg_link *link, cuzk_err *err) {
     return ZK_FAIL(err, CUZK_IO, "the database of the fleet cannot be reached: %s", link->last_error);
 }
 
+/* What the library would print. */
+static void log_notice(void *unused, const char *text) {
+    (void)unused;
+    ZK_LOG_DEBUG("the database of the fleet says", zk_kv_str("text", text));
+}
+
 static cuzk_status connect_now(zk_pg_link *link, cuzk_err *err) {
     /* What stands before dbname is a default: the connection string wins. */
     static const char *const keys[] = {"connect_timeout",  "keepalives_idle",           "keepalives_interval",
@@ -56,6 +63,7 @@ static cuzk_status connect_now(zk_pg_link *link, cuzk_err *err) {
     disconnect(link);
     link->conn = PQconnectdbParams(keys, values, 1);
     bool good = link->conn && PQstatus(link->conn) == CONNECTION_OK && PQsetnonblocking(link->conn, 1) == 0;
+    if (link->conn) PQsetNoticeProcessor(link->conn, log_notice, NULL);
     char settings[256];
     /* The keepalives let the server notice that a machine is gone whose transaction others wait for. */
     snprintf(settings, sizeof settings,

@@ -151,7 +151,7 @@ bool engine_pick(engine_task *task, zk_engine *engine, engine_lane *lane) {
     if (engine->draining || engine->stopping || lane->state == ZK_WORKER_RETIRED) return false;
     if (lane->not_before_ns > zk_now_ns()) return false;
     if (pick_keys(task, engine, lane)) return true;
-    if (urgent_waits_memory(engine, lane)) return false;
+    if (urgent_waits_memory(engine, lane) || engine->fleet_lost) return false;
     candidate c;
     if (!pick_job(&c, engine, lane)) return false;
     engine_job *job = c.job;

@@ -1,9 +1,9 @@
 /* What the engine keeps on disk: spool files, the journal, their repair; and the small parts that need no proof. */
 #include <fcntl.h>
 
-#include "engine/journal.h"
 #include "engine/memory.h"
 #include "engine_common.h"
+#include "journal_suite.h"
 
 enum { N_JOBS = 40 };
 
@@ -14,52 +14,17 @@ static void write_text(const char *path, const char *text) {
     fclose(f);
 }
 
-static zk_content *content_of(const char *spool, uint64_t max, const char *proof) {
-    zk_content *content = NULL;
-    cuzk_err err = {0};
-    ZK_CHECK_OK(zk_folder_create(spool, &err), err);
-    ZK_CHECK_OK(zk_content_open(&content, spool, max, &err), err);
-    ZK_CHECK_OK(zk_content_field_begin(content, ZK_CONTENT_VANILLA_PROOF, strlen(proof), &err), err);
-    /* in pieces */
-    for (size_t i = 0; proof[i]; i++) ZK_CHECK_OK(zk_content_write(content, proof + i, 1, &err), err);
-    return content;
-}
-
-/* An accepted job in journal and spool. */
-static void add_job(zk_content_meta *meta, zk_journal *journal, const char *spool, const char *id, const char *proof) {
-    cuzk_err err = {0};
-    uint64_t bytes = 0;
-    zk_engine_request request = {
-        .request_id = id, .kind = ZK_KIND_POREP, .priority = ZK_PRIORITY_LOW, .miner_id = UINT64_MAX};
-    ZK_CHECK_OK(zk_content_commit(meta, &bytes, content_of(spool, 1000, proof), &request, &err), err);
-    char path[ZK_SPOOL_PATH_BYTES];
-    bool accepted = true;
-    zk_spool_path(path, spool, meta->job_id);
-    if (journal) ZK_CHECK_OK(journal->ops->accept(&accepted, journal, meta, bytes, path, &err), err);
-    ZK_CHECK(accepted);
-}
-
-static void end_job(zk_journal *journal, const char *job_id, bool expected) {
-    uint8_t proof[384];
-    memset(proof, 7, sizeof proof);
-    cuzk_err err = {0};
-    bool ended = !expected;
-    zk_journal_end end = {.state = ZK_JOURNAL_COMPLETED, .proof = proof, .n_proof = sizeof proof, .total_ms = 5};
-    ZK_CHECK_OK(journal->ops->end(&ended, journal, job_id, &end, &err), err);
-    ZK_CHECK(ended == expected);
-}
-
 /* ---- spool files ---- */
 
 static void test_content(void) {
     const char *spool = test_path("spool");
     zk_content_meta meta, other;
     cuzk_err err = {0};
-    add_job(&meta, NULL, spool, "an id", "vanilla");
-    add_job(&other, NULL, spool, "another id", "vanilla");
+    suite_spool(&meta, spool, "an id", "vanilla");
+    suite_spool(&other, spool, "another id", "vanilla");
     ZK_CHECK(strcmp(meta.job_id, other.job_id) != 0);
     ZK_CHECK_MEM(meta.digest, other.digest, 32); /* the content alone */
-    add_job(&other, NULL, spool, "an id", "Vanilla");
+    suite_spool(&other, spool, "an id", "Vanilla");
     ZK_CHECK(memcmp(meta.digest, other.digest, 32) != 0);
     char path[ZK_SPOOL_PATH_BYTES];
     zk_spool_path(path, spool, meta.job_id);
@@ -95,17 +60,17 @@ static void test_content_limits(void) {
     zk_content_meta meta;
     uint64_t bytes;
     zk_engine_request request = {.request_id = "x", .kind = ZK_KIND_POREP};
-    zk_content *content = content_of(spool, 10, "0123456789");
+    zk_content *content = suite_content(spool, 10, "0123456789");
     ZK_CHECK(zk_content_write(content, "a", 1, &err) == CUZK_BAD_INPUT); /* longer than announced */
     zk_err_reset(&err);
     ZK_CHECK(zk_content_commit(&meta, &bytes, content, &request, &err) == CUZK_BAD_INPUT); /* the failure stays */
     zk_err_reset(&err);
-    content = content_of(spool, 10, "01234");
+    content = suite_content(spool, 10, "01234");
     ZK_CHECK(zk_content_field_begin(content, ZK_CONTENT_RANDOMNESS, 6, &err) == CUZK_EXHAUSTED);
     ZK_CHECK(strstr(err.message, "10 bytes"));
     zk_content_abort(content);
     zk_err_reset(&err);
-    content = content_of(spool, 100, "01234");
+    content = suite_content(spool, 100, "01234");
     ZK_CHECK_OK(zk_content_field_begin(content, ZK_CONTENT_RANDOMNESS, 6, &err), err);
     ZK_CHECK(zk_content_commit(&meta, &bytes, content, &request, &err) == CUZK_BAD_INPUT); /* 6 bytes missing */
     ZK_CHECK(test_count_files(spool) == 0);
@@ -113,91 +78,23 @@ static void test_content_limits(void) {
 
 /* ---- journal ---- */
 
-static cuzk_status count_open(void *ctx, const zk_journal_job *job, cuzk_err *err) {
-    (void)err;
-    *(unsigned *)ctx += job->meta.miner_id == UINT64_MAX && job->file_bytes > sizeof job->meta;
-    return CUZK_OK;
-}
+static const char *suite_path;
 
-static void count_partition(void *ctx, const zk_journal_partition *partition) {
-    *(unsigned *)ctx += partition->proof[0] == 9 && partition->synth_ns == 3;
+static zk_journal *reopen(zk_journal *journal) {
+    cuzk_err err = {0};
+    journal->ops->close(journal);
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, suite_path, &err), err);
+    return journal;
 }
 
 static void test_journal(void) {
-    const char *path = test_path("journal-a"), *spool = test_path("journal-a.spool");
     zk_journal *journal = NULL, *second = NULL;
     cuzk_err err = {0};
-    zk_content_meta a, b;
-    zk_result result;
-    char id[ZK_JOB_ID_BYTES];
-    bool found = true;
-    zk_journal_state state;
-    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
-    ZK_CHECK(zk_journal_open_sqlite(&second, path, &err) == CUZK_EXHAUSTED);
-    zk_err_reset(&err);
-    add_job(&a, journal, spool, "same", "one");
-    add_job(&b, journal, spool, "same", "two");
-    ZK_CHECK_OK(journal->ops->find(&found, id, &state, journal, "same", 4, a.digest, &err), err);
-    ZK_CHECK(found && strcmp(id, a.job_id) == 0 && state == ZK_JOURNAL_OPEN);
-    zk_journal_partition partition = {.index = 1, .proof = {9}, .synth_ns = 3};
-    bool kept = false;
-    ZK_CHECK_OK(journal->ops->partition_done(&kept, journal, a.job_id, &partition, &err), err);
-    ZK_CHECK(kept);
-    ZK_CHECK_OK(journal->ops->partition_done(&kept, journal, a.job_id, &partition, &err), err);
-    journal->ops->close(journal);
-    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
-    unsigned n = 0;
-    ZK_CHECK_OK(journal->ops->each_open(journal, count_open, &n, &err), err);
-    ZK_CHECK(n == 2);
-    n = 0;
-    ZK_CHECK_OK(journal->ops->each_partition(journal, a.job_id, count_partition, &n, &err), err);
-    ZK_CHECK(n == 1);
-    ZK_CHECK_OK(journal->ops->result(&result, journal, a.job_id, &err), err);
-    ZK_CHECK(result.outcome == ZK_OUTCOME_INTERRUPTED);
-    end_job(journal, a.job_id, true);
-    end_job(journal, a.job_id, false); /* once */
-    ZK_CHECK_OK(journal->ops->partition_done(&kept, journal, a.job_id, &partition, &err), err);
-    ZK_CHECK(!kept);
-    n = 0;
-    ZK_CHECK_OK(journal->ops->each_partition(journal, a.job_id, count_partition, &n, &err), err);
-    ZK_CHECK(n == 0); /* none of a job that is over */
-    ZK_CHECK_OK(journal->ops->result(&result, journal, a.job_id, &err), err);
-    ZK_CHECK(result.outcome == ZK_OUTCOME_COMPLETED && result.n_proof == 384 && result.proof[383] == 7);
-    zk_result_clear(&result);
-    zk_journal_end failure = {.state = ZK_JOURNAL_FAILED, .status = CUZK_BAD_INPUT, .message = "why"};
-    bool ended;
-    ZK_CHECK_OK(journal->ops->end(&ended, journal, b.job_id, &failure, &err), err);
-    ZK_CHECK_OK(journal->ops->result(&result, journal, b.job_id, &err), err);
-    ZK_CHECK(result.outcome == ZK_OUTCOME_FAILED && strcmp(result.message, "why") == 0);
-    zk_result_clear(&result);
-    ZK_CHECK_OK(journal->ops->find(&found, id, &state, journal, "same", 4, b.digest, &err), err);
-    ZK_CHECK(!found); /* a failure is not kept for a repeated request */
-    uint64_t expired = 0;
-    ZK_CHECK_OK(journal->ops->expire(&expired, journal, 1000, &err), err);
-    ZK_CHECK(expired == 0);
-    ZK_CHECK_OK(journal->ops->expire(&expired, journal, UINT64_MAX >> 1, &err), err);
-    ZK_CHECK(expired == 2);
-    ZK_CHECK_OK(journal->ops->result(&result, journal, a.job_id, &err), err);
-    ZK_CHECK(result.outcome == ZK_OUTCOME_UNKNOWN);
-    journal->ops->close(journal);
-}
-
-/* A row that cannot be written is an error that names the file, and nothing is half accepted. */
-static void test_accept_refused(void) {
-    const char *path = test_path("journal-r"), *spool = test_path("journal-r.spool");
-    zk_journal *journal = NULL;
-    cuzk_err err = {0};
-    zk_content_meta a;
-    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
-    add_job(&a, journal, spool, "x", "one");
-    bool accepted;
-    /* the same id again is refused, too */
-    ZK_CHECK(journal->ops->accept(&accepted, journal, &a, 1, spool, &err) == CUZK_IO);
-    ZK_CHECK(strstr(err.message, "journal-r"));
-    unsigned n = 0;
-    ZK_CHECK_OK(journal->ops->each_open(journal, count_open, &n, &err), err);
-    ZK_CHECK(n == 1);
-    journal->ops->close(journal);
+    suite_path = test_path("journal-a");
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, suite_path, &err), err);
+    ZK_CHECK(zk_journal_open_sqlite(&second, suite_path, &err) == CUZK_EXHAUSTED);
+    ZK_CHECK(strstr(err.message, "journal-a"));
+    suite_run(journal, reopen, test_path("journal-a.spool"));
 }
 
 static void damage(const char *path, off_t at, size_t n_bytes) {
@@ -219,10 +116,10 @@ static void salvage_after(const char *name, off_t at, size_t n_bytes, bool rows_
     for (unsigned i = 0; i < N_JOBS; i++) {
         char id[32];
         snprintf(id, sizeof id, "job %u", i);
-        add_job(&meta[i], journal, spool, id, id);
+        suite_job(&meta[i], journal, spool, id, id);
         if (i % 2) continue;
         char file[ZK_SPOOL_PATH_BYTES];
-        end_job(journal, meta[i].job_id, true);
+        suite_end(journal, meta[i].job_id, true);
         zk_spool_path(file, spool, meta[i].job_id);
         unlink(file);
     }
@@ -239,8 +136,7 @@ static void salvage_after(const char *name, off_t at, size_t n_bytes, bool rows_
     ZK_CHECKF(rows_survive ? report.n_results > 0 : report.n_from_spool == N_JOBS / 2, "%llu results, %llu from spool",
               (unsigned long long)report.n_results, (unsigned long long)report.n_from_spool);
     ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
-    unsigned n = 0;
-    ZK_CHECK_OK(journal->ops->each_open(journal, count_open, &n, &err), err);
+    unsigned n = suite_n_open(journal);
     ZK_CHECKF(n == N_JOBS / 2, "%u open jobs", n);
     journal->ops->close(journal);
 }
@@ -292,9 +188,9 @@ static void test_memory_groups(void) {
 
 int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
-        ZK_CASE(test_content),        ZK_CASE(test_content_limits), ZK_CASE(test_journal),
-        ZK_CASE(test_accept_refused), ZK_CASE(test_salvage_head),   ZK_CASE(test_salvage_first_page),
-        ZK_CASE(test_salvage_page),   ZK_CASE(test_circuits),       ZK_CASE(test_memory_groups),
+        ZK_CASE(test_content),      ZK_CASE(test_content_limits),     ZK_CASE(test_journal),
+        ZK_CASE(test_salvage_head), ZK_CASE(test_salvage_first_page), ZK_CASE(test_salvage_page),
+        ZK_CASE(test_circuits),     ZK_CASE(test_memory_groups),
     };
     zk_log_set_level(ZK_LOG_OFF);
     test_dir_make();
