@@ -125,12 +125,30 @@ static void apply_logging(const zk_config *c) {
     setenv("CUZK_WORKER_LOG_FORMAT", json ? "json" : "logfmt", 1);
 }
 
-static zk_engine_options engine_options(const zk_config *c, const daemon_args *a) {
+/* "auto", or the list with commas. */
+static cuzk_status device_list(char devices[1024], const zk_config *c, cuzk_err *err) {
+    size_t n = (size_t)snprintf(devices, 1024, "%s", c->gpus.devices.n ? "" : "auto");
+    for (size_t i = 0; i < c->gpus.devices.n && n < 1024; i++)
+        n += (size_t)snprintf(devices + n, 1024 - n, "%s%s", i ? "," : "", c->gpus.devices.items[i]);
+    return n < 1024 ? CUZK_OK : ZK_FAIL(err, CUZK_BAD_INPUT, "gpus.devices: the list is too long");
+}
+
+static zk_engine_options engine_options(const zk_config *c, const daemon_args *a, const char *devices) {
     uint64_t threads = c->gpus.gpu_threads ? c->gpus.gpu_threads : c->synthesis.threads;
+    bool pipeline = c->pipeline.enabled;
     return (zk_engine_options){
         .param_cache = c->srs.param_cache,
         .journal_path = c->journal.path,
         .spool_dir = c->journal.spool[0] ? c->journal.spool : NULL,
+        .devices = devices,
+        .no_lookahead = !pipeline || !c->pipeline.synthesis_lookahead,
+        .no_checkers = !pipeline || !c->pipeline.synthesis_concurrency,
+        .lookahead = (uint32_t)c->pipeline.synthesis_lookahead,
+        .n_checkers = (uint32_t)c->pipeline.synthesis_concurrency,
+        .max_synthesizing = (uint32_t)c->pipeline.max_parallel_synthesis,
+        .max_job_in_flight = (uint32_t)c->pipeline.slot_size,
+        .max_prepared = (uint32_t)c->pipeline.max_gpu_queue_depth,
+        .max_batch = (uint32_t)c->scheduler.max_batch_size,
         .n_workers = (unsigned)c->gpus.workers_per_device,
         .worker_threads = (unsigned)threads,
         .no_express = !c->scheduler.express_workers,
@@ -243,6 +261,7 @@ static cuzk_status run_daemon(const daemon_args *a, cuzk_err *err) {
     zk_rpc_server *server = NULL;
     zk_http *http = NULL;
     cuzk_status status = CUZK_OK;
+    char devices[1024];
     ZK_GOTO(read_settings(&config, a, NULL, err));
     apply_logging(config);
     zk_config_destroy(config);
@@ -250,7 +269,8 @@ static cuzk_status run_daemon(const daemon_args *a, cuzk_err *err) {
     ZK_GOTO(read_settings(&config, a, log_warning, err)); /* again, as now warnings can be logged as wanted */
     ZK_GOTO(take_signals(err));
     raise_file_limit();
-    zk_engine_options options = engine_options(config, a);
+    ZK_GOTO(device_list(devices, config, err));
+    zk_engine_options options = engine_options(config, a, devices);
     ZK_LOG_INFO("starting", zk_kv_str("journal", options.journal_path), zk_kv_str("param_cache", options.param_cache));
     ZK_GOTO(zk_engine_create(&engine, &options, err));
     zk_rpc_options rpc = {

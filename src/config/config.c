@@ -495,10 +495,14 @@ cuzk_status zk_config_check(const zk_config *c, zk_config_warn_fn warn, void *ct
     for (size_t i = 0; i < c->gpus.devices.n; i++) {
         const char *text = c->gpus.devices.items[i], *rest = text;
         uint64_t ordinal = 0;
-        if (!parse_digits(&ordinal, &rest) || *rest || ordinal > 1023)
+        bool word = strcmp(text, "cpu") == 0 || (strcmp(text, "auto") == 0 && c->gpus.devices.n == 1);
+        if (strncmp(text, "cuda:", 5) == 0) rest += 5;
+        if (!word && (!parse_digits(&ordinal, &rest) || *rest || ordinal > 1023))
             return check_key(
                 c, "gpus.devices",
-                ZK_FAIL(err, CUZK_BAD_INPUT, "found \"%.40s\", expected ordinals of devices (0, 1 ...)", text), err);
+                ZK_FAIL(err, CUZK_BAD_INPUT,
+                        "found \"%.40s\", expected ordinals of devices (0, 1 ...), cuda:N, cpu, or auto alone", text),
+                err);
     }
     return CUZK_OK;
 }

@@ -11,28 +11,49 @@ engine_circuit *engine_lane_circuit(engine_lane *lane, zk_proof_kind kind, uint6
 }
 
 bool engine_circuit_in_use(const engine_lane *lane, const engine_circuit *c) {
-    return c->loading || (lane->task.type != TASK_NONE && lane->task.type != TASK_EVICT && lane->task.kind == c->kind &&
-                          lane->task.sector_bytes == c->sector_bytes);
+    const engine_task *task = &lane->task;
+    bool uses = task->type == TASK_PREPARE || task->type == TASK_PROVE || task->type == TASK_LOAD;
+    return c->loading || (uses && task->kind == c->kind && task->sector_bytes == c->sector_bytes);
 }
 
 void engine_lane_forget_circuit(engine_lane *lane, engine_circuit *circuit) {
     *circuit = lane->circuits[--lane->n_circuits];
 }
 
-void engine_release(engine_lane *lane, uint64_t bytes) {
+/* Where the lane's keys are. */
+static bool on_host(const engine_lane *lane) { return lane->on->pool == &lane->engine->host; }
+
+static uint64_t room(const engine_pool *pool) {
+    return pool->budget_bytes > pool->reserved_bytes ? pool->budget_bytes - pool->reserved_bytes : 0;
+}
+
+void engine_release(engine_lane *lane, uint64_t bytes, uint64_t host_bytes) {
     zk_engine *engine = lane->engine;
-    if (bytes > lane->reserved_bytes) bytes = lane->reserved_bytes;
-    lane->reserved_bytes -= bytes;
-    engine->reserved_bytes -= bytes;
+    if (on_host(lane)) host_bytes += bytes, bytes = 0;
+    if (host_bytes > lane->host_bytes) host_bytes = lane->host_bytes;
+    if (bytes > lane->device_bytes) bytes = lane->device_bytes;
+    lane->host_bytes -= host_bytes;
+    engine->host.reserved_bytes -= host_bytes;
+    lane->device_bytes -= bytes;
+    if (bytes) lane->on->pool->reserved_bytes -= bytes;
     pthread_cond_broadcast(&engine->work);
 }
 
-/* Least recently used keys that nobody uses. Those of other lanes can only be taken while the lane is idle. */
-static engine_circuit *least_used(engine_lane **owner, zk_engine *engine, engine_lane *asking) {
+static void take(engine_lane *lane, uint64_t bytes, uint64_t host_bytes) {
+    lane->host_bytes += host_bytes;
+    lane->engine->host.reserved_bytes += host_bytes;
+    lane->device_bytes += bytes;
+    if (bytes) lane->on->pool->reserved_bytes += bytes;
+}
+
+/* Least recently used keys in the pool that nobody uses. Those of other lanes can only be taken while the lane is idle.
+ */
+static engine_circuit *least_used(engine_lane **owner, zk_engine *engine, engine_lane *asking,
+                                  const engine_pool *pool) {
     engine_circuit *best = NULL;
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         engine_lane *lane = &engine->lanes[i];
-        if (lane != asking && lane->task.type != TASK_NONE) continue;
+        if (lane->on->pool != pool || (lane != asking && lane->task.type != TASK_NONE)) continue;
         for (unsigned k = 0; k < lane->n_circuits; k++) {
             engine_circuit *c = &lane->circuits[k];
             if (c->evict_wanted || engine_circuit_in_use(lane, c)) continue;
@@ -44,11 +65,12 @@ static engine_circuit *least_used(engine_lane **owner, zk_engine *engine, engine
     return best;
 }
 
-/* Whether memory will become free without this lane's help. */
-static bool others_hold(const zk_engine *engine, const engine_lane *asking) {
+/* Whether memory of the pool will become free without this lane's help. */
+static bool others_hold(const zk_engine *engine, const engine_lane *asking, const engine_pool *pool) {
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         const engine_lane *lane = &engine->lanes[i];
-        if (lane == asking || !lane->reserved_bytes) continue;
+        bool has = pool == &engine->host ? lane->host_bytes > 0 : lane->on->pool == pool && lane->device_bytes > 0;
+        if (lane == asking || !has) continue;
         if (lane->task.type != TASK_NONE && !lane->waiting_memory) return true;
         for (unsigned k = 0; k < lane->n_circuits; k++)
             if (lane->circuits[k].evict_wanted) return true;
@@ -56,19 +78,23 @@ static bool others_hold(const zk_engine *engine, const engine_lane *asking) {
     return false;
 }
 
-engine_grant engine_reserve(engine_circuit *victim, engine_lane *lane, uint64_t bytes) {
-    zk_engine *engine = lane->engine;
-    uint64_t fixed = lane->reserved_bytes; /* of the task itself */
-    for (unsigned k = 0; k < lane->n_circuits; k++)
-        if (!lane->circuits[k].loading) fixed -= lane->circuits[k].bytes;
-    if (bytes > engine->budget_bytes || fixed > engine->budget_bytes - bytes) return GRANT_NEVER;
-    if (bytes <= engine->budget_bytes - engine->reserved_bytes) {
-        engine->reserved_bytes += bytes;
-        lane->reserved_bytes += bytes;
-        return GRANT_YES;
+/* What of the pool the lane has beside loaded keys: its task's own. */
+static uint64_t fixed(const engine_lane *lane, const engine_pool *pool) {
+    bool host = pool == &lane->engine->host;
+    uint64_t bytes = host ? lane->host_bytes : lane->device_bytes;
+    for (unsigned k = 0; k < lane->n_circuits; k++) {
+        const engine_circuit *c = &lane->circuits[k];
+        uint64_t part = (lane->on->pool == pool ? c->bytes : 0) + (host ? c->host_bytes : 0);
+        if (!c->loading) bytes -= part < bytes ? part : bytes;
     }
+    return bytes;
+}
+
+/* What to do about a pool that is short of bytes. */
+static engine_grant make_room(engine_circuit *victim, engine_lane *lane, const engine_pool *pool) {
+    zk_engine *engine = lane->engine;
     engine_lane *owner = NULL;
-    engine_circuit *c = least_used(&owner, engine, lane);
+    engine_circuit *c = least_used(&owner, engine, lane, pool);
     if (c && owner == lane) {
         *victim = *c;
         return GRANT_EVICT;
@@ -78,5 +104,22 @@ engine_grant engine_reserve(engine_circuit *victim, engine_lane *lane, uint64_t 
         pthread_cond_broadcast(&engine->work);
         return GRANT_WAIT;
     }
-    return others_hold(engine, lane) ? GRANT_WAIT : GRANT_LATER;
+    return others_hold(engine, lane, pool) ? GRANT_WAIT : GRANT_LATER;
+}
+
+engine_grant engine_reserve(engine_circuit *victim, engine_lane *lane, uint64_t bytes, uint64_t host_bytes) {
+    zk_engine *engine = lane->engine;
+    if (on_host(lane)) host_bytes += bytes, bytes = 0;
+    const struct {
+        const engine_pool *pool;
+        uint64_t bytes;
+    } wanted[] = {{lane->on->pool, bytes}, {&engine->host, host_bytes}};
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t budget = wanted[i].pool->budget_bytes;
+        if (wanted[i].bytes > budget || fixed(lane, wanted[i].pool) > budget - wanted[i].bytes) return GRANT_NEVER;
+    }
+    for (unsigned i = 0; i < 2; i++)
+        if (wanted[i].bytes > room(wanted[i].pool)) return make_room(victim, lane, wanted[i].pool);
+    take(lane, bytes, host_bytes);
+    return GRANT_YES;
 }

@@ -50,5 +50,7 @@ typedef struct zk_spooled {
 /* check_digest: read all of it and compare. BAD_INPUT: damaged. */
 cuzk_status zk_spooled_open(zk_spooled *spooled, const char *path, bool check_digest, cuzk_err *err) ZK_MUST_USE;
 void zk_spooled_close(zk_spooled *spooled);
+/* Memory of a job that is read from a spool file of this length, at most. */
+static inline uint64_t zk_spooled_job_bytes(uint64_t file_bytes) { return 2 * file_bytes; }
 
 #endif

@@ -48,15 +48,13 @@ static cuzk_status take_options(zk_engine *engine, const zk_engine_options *give
     o->worker_program = o->devices = o->worker_fault = o->fleet_dsn = o->fleet_machine = NULL;
     if (!given->param_cache || !given->journal_path)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "options: the folder of the keys and the path of the journal are required");
-    if (given->devices && strcmp(given->devices, "cpu") != 0 && strcmp(given->devices, "auto") != 0)
-        return ZK_FAIL(err, CUZK_UNSUPPORTED, "devices: found \"%s\"; this build has cpu", given->devices);
     ZK_TRY(copy_text(&o->param_cache, given->param_cache, NULL, err));
     ZK_TRY(copy_text(&o->journal_path, given->journal_path, NULL, err));
     ZK_TRY(copy_text(&o->spool_dir, given->spool_dir ? given->spool_dir : given->journal_path,
                      given->spool_dir ? NULL : ".spool", err));
     ZK_TRY(copy_text(&o->evidence_dir, given->evidence_dir ? given->evidence_dir : given->journal_path,
                      given->evidence_dir ? NULL : ".evidence", err));
-    ZK_TRY(copy_text(&o->devices, "cpu", NULL, err));
+    ZK_TRY(copy_text(&o->devices, given->devices && given->devices[0] ? given->devices : "cpu", NULL, err));
     if (given->worker_program)
         ZK_TRY(copy_text(&o->worker_program, given->worker_program, NULL, err));
     else
@@ -72,14 +70,18 @@ static cuzk_status take_options(zk_engine *engine, const zk_engine_options *give
     DEFAULT(aging_ms, 10 * 60 * 1000);
     DEFAULT(group_wait_ms, 5000);
     DEFAULT(max_attempts, 3);
+    DEFAULT(lookahead, 1);
+    DEFAULT(n_checkers, 1);
+    if (o->lookahead > ZK_WORKER_MAX_LOOKAHEAD) o->lookahead = ZK_WORKER_MAX_LOOKAHEAD;
+    if (o->n_checkers > 64) o->n_checkers = 64;
     if (o->n_workers > 256) return ZK_FAIL(err, CUZK_BAD_INPUT, "workers: found %u, at most 256", o->n_workers);
     engine->machine_bytes = zk_engine_memory_auto();
-    engine->budget_bytes = o->memory_budget_bytes;
-    if (!engine->budget_bytes) {
+    engine->host.budget_bytes = o->memory_budget_bytes;
+    if (!engine->host.budget_bytes) {
         DEFAULT(safety_margin_bytes, engine->machine_bytes / 16);
-        engine->budget_bytes = engine->machine_bytes > 2 * o->safety_margin_bytes
-                                   ? engine->machine_bytes - o->safety_margin_bytes
-                                   : engine->machine_bytes / 2;
+        engine->host.budget_bytes = engine->machine_bytes > 2 * o->safety_margin_bytes
+                                        ? engine->machine_bytes - o->safety_margin_bytes
+                                        : engine->machine_bytes / 2;
     }
     return CUZK_OK;
 }
@@ -179,6 +181,25 @@ static void limit_jobs(zk_engine *engine) {
     }
 }
 
+/* Jobs that nobody is left for; in a fleet others may do them. */
+static void fail_orphans(zk_engine *engine) {
+    while (!zk_journal_is_shared(engine->journal)) {
+        engine_job *orphan = NULL;
+        pthread_mutex_lock(&engine->lock);
+        for (size_t i = 0; i < engine->n_jobs && !orphan; i++)
+            if (engine_job_is_open(engine->jobs[i]) && !engine_some_lane_left(engine, engine->jobs[i]))
+                orphan = engine->jobs[i];
+        if (orphan) engine_job_hold(orphan);
+        pthread_mutex_unlock(&engine->lock);
+        if (!orphan) return;
+        engine_job_end(engine, orphan, ZK_OUTCOME_FAILED, CUZK_DEVICE,
+                       "no worker is left for this job: all were retired, or are too small for its keys");
+        pthread_mutex_lock(&engine->lock);
+        engine_job_drop(orphan);
+        pthread_mutex_unlock(&engine->lock);
+    }
+}
+
 static void *housekeep(void *ctx) {
     zk_engine *engine = ctx;
     uint64_t next_expire = 0;
@@ -190,6 +211,7 @@ static void *housekeep(void *ctx) {
         if (stopping) return NULL;
         engine_jobs_retry(engine);
         limit_jobs(engine);
+        fail_orphans(engine);
         if (zk_now_ns() >= next_expire) {
             expire_results(engine);
             next_expire = zk_now_ns() + EXPIRE_EVERY_S * UINT64_C(1000000000);
@@ -198,19 +220,33 @@ static void *housekeep(void *ctx) {
     }
 }
 
+static void add_lane(zk_engine *engine, engine_role role, engine_device *on, zk_priority min_priority) {
+    engine_lane *lane = &engine->lanes[engine->n_lanes];
+    *lane = (engine_lane){.engine = engine, .id = engine->n_lanes++, .state = ZK_WORKER_OFF, .fd = -1};
+    lane->role = role;
+    lane->on = on;
+    lane->min_priority = min_priority;
+    snprintf(lane->device_kind, sizeof lane->device_kind, "%s", on->kind);
+}
+
 static cuzk_status start_lanes(zk_engine *engine, cuzk_err *err) {
-    static const zk_priority express[] = {ZK_PRIORITY_CRITICAL, ZK_PRIORITY_HIGH};
-    unsigned n_express = engine->options.no_express ? 0 : 2, n = engine->options.n_workers + n_express;
-    engine->lanes = zk_calloc(n, sizeof *engine->lanes);
-    if (!engine->lanes) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %u workers", n);
-    engine->n_lanes = n;
-    for (unsigned i = 0; i < n; i++) {
-        engine_lane *lane = &engine->lanes[i];
-        *lane = (engine_lane){.engine = engine, .id = i, .state = ZK_WORKER_OFF, .fd = -1};
-        lane->min_priority = i < engine->options.n_workers ? ZK_PRIORITY_LOW : express[i - engine->options.n_workers];
-        snprintf(lane->device_kind, sizeof lane->device_kind, "cpu");
-    }
-    for (unsigned i = 0; i < n; i++) {
+    const zk_engine_options *o = &engine->options;
+    engine_device *cpu = &engine->devices[engine->n_devices];
+    bool devices = false;
+    for (unsigned i = 0; i < engine->n_devices; i++) devices |= !engine_device_is_cpu(&engine->devices[i]);
+    size_t max = (size_t)engine->n_devices * o->n_workers + 2 + o->n_checkers;
+    engine->lanes = zk_calloc(max, sizeof *engine->lanes);
+    if (!engine->lanes) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %zu workers", max);
+    for (unsigned i = 0; i < engine->n_devices * o->n_workers; i++)
+        add_lane(engine, ROLE_ORDINARY, &engine->devices[i / o->n_workers], ZK_PRIORITY_LOW);
+    /* Beside devices, what is urgent and small goes to the CPU when they are busy; what is large would take it minutes.
+     */
+    if (!o->no_express) add_lane(engine, ROLE_EXPRESS, cpu, ZK_PRIORITY_CRITICAL);
+    if (!o->no_express && !devices) add_lane(engine, ROLE_EXPRESS, cpu, ZK_PRIORITY_HIGH);
+    engine->checks_apart = devices && !o->no_checkers;
+    for (unsigned i = 0; i < o->n_checkers && engine->checks_apart; i++)
+        add_lane(engine, ROLE_CHECKER, cpu, ZK_PRIORITY_LOW);
+    for (unsigned i = 0; i < engine->n_lanes; i++) {
         if (pthread_create(&engine->lanes[i].thread, NULL, engine_lane_main, &engine->lanes[i]) != 0)
             return ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for worker %u", i);
         engine->lanes[i].started = true;
@@ -240,6 +276,7 @@ cuzk_status zk_engine_create(zk_engine **out, const zk_engine_options *options, 
     engine->start_ns = zk_now_ns();
     init_histograms(engine);
     ZK_GOTO(take_options(engine, options, err));
+    ZK_GOTO(engine_devices_find(engine, engine->options.devices, err));
     ZK_GOTO(make_folders(&engine->options, err));
     ZK_GOTO(open_journal(engine, err));
     sweep_spool(engine);
@@ -291,6 +328,7 @@ void zk_engine_destroy(zk_engine *engine) {
     }
     free(engine->jobs);
     free(engine->lanes);
+    free(engine->devices);
     free(engine->machines);
     while (engine->traces) {
         engine_trace *t = engine->traces;
@@ -534,39 +572,62 @@ out:
 
 /* ---- keys ---- */
 
+/* Devices whose workers are to load the keys; *loaded: those that have them. Needs the lock. */
+static uint64_t devices_for(uint64_t *loaded, zk_engine *engine, const engine_key_call *call) {
+    uint64_t wanted = 0;
+    *loaded = 0;
+    for (unsigned i = 0; i < engine->n_lanes; i++) {
+        engine_lane *lane = &engine->lanes[i];
+        uint64_t bit = (uint64_t)1 << (lane->on - engine->devices);
+        engine_circuit *c = engine_lane_circuit(lane, call->kind, call->sector_bytes);
+        if (engine_lane_for_kind(engine, lane, call->kind)) wanted |= bit;
+        if (c && !c->loading && !c->evict_wanted) *loaded |= bit;
+    }
+    return wanted;
+}
+
+/* Waits until every device has loaded the keys, or one has failed. Needs the lock. */
+static void load_everywhere(zk_engine *engine, engine_key_call *call) {
+    engine_key_call **at = &engine->key_calls;
+    uint64_t loaded;
+    while (*at) at = &(*at)->next;
+    *at = call;
+    pthread_cond_broadcast(&engine->work);
+    for (;;) {
+        uint64_t left = devices_for(&loaded, engine, call) & ~call->devices;
+        bool more = left && call->status == CUZK_OK && !engine->stopping && !engine->draining;
+        if (!call->n_running && !more) break;
+        wait_done(engine, zk_now_ns() + 1000000000u);
+    }
+    for (at = &engine->key_calls; *at != call; at = &(*at)->next) {}
+    *at = call->next;
+}
+
 cuzk_status zk_engine_preload(bool *already_loaded, uint64_t *load_ms, zk_engine *engine, const char *circuit_id,
                               cuzk_err *err) {
-    engine_key_call call = {0};
+    engine_key_call call = {.already_loaded = true};
     char path[ZK_KEY_PATH_BYTES];
+    uint64_t loaded = 0, start = zk_now_ns();
     *already_loaded = false;
     *load_ms = 0;
     ZK_TRY(zk_circuit_parse(&call.kind, &call.sector_bytes, circuit_id, err));
     ZK_TRY(zk_circuit_key_path(path, NULL, engine->options.param_cache, call.kind, call.sector_bytes, err));
     pthread_mutex_lock(&engine->lock);
     bool refused = engine->draining || engine->stopping;
-    for (unsigned i = 0; i < engine->n_lanes; i++) {
-        engine_circuit *c = engine_lane_circuit(&engine->lanes[i], call.kind, call.sector_bytes);
-        if (c && !c->loading && !c->evict_wanted) *already_loaded = true;
-    }
-    if (!*already_loaded && !refused) {
-        engine_key_call **at = &engine->key_calls;
-        while (*at) at = &(*at)->next;
-        *at = &call;
-        pthread_cond_broadcast(&engine->work);
-        while (!call.done && !(engine->stopping && !call.taken)) wait_done(engine, zk_now_ns() + 1000000000u);
-        for (at = &engine->key_calls; *at != &call; at = &(*at)->next) {}
-        *at = call.next;
-    }
+    uint64_t wanted = devices_for(&loaded, engine, &call);
+    call.devices = loaded;
+    if (!refused && wanted & ~loaded) load_everywhere(engine, &call);
+    bool some = call.devices & ~loaded;
     pthread_mutex_unlock(&engine->lock);
     if (refused) return ZK_FAIL(err, CUZK_EXHAUSTED, "shutting down: no keys are loaded");
-    if (*already_loaded) return CUZK_OK;
-    if (!call.done) return ZK_FAIL(err, CUZK_CANCELLED, "the engine ends");
+    if (!wanted) return ZK_FAIL(err, CUZK_DEVICE, "%s: no worker is left that could load the keys", circuit_id);
+    if (wanted & ~loaded && !some) return ZK_FAIL(err, CUZK_CANCELLED, "the engine ends");
     if (call.status != CUZK_OK) {
         if (err && !err->status) *err = call.err;
         return call.status;
     }
     *already_loaded = call.already_loaded;
-    *load_ms = engine_ms(call.load_ns);
+    *load_ms = some ? engine_ms(zk_now_ns() - start) : 0;
     return CUZK_OK;
 }
 
@@ -588,7 +649,7 @@ cuzk_status zk_engine_evict(bool *was_loaded, uint64_t *freed_bytes, zk_engine *
         engine_circuit *c = engine_lane_circuit(&engine->lanes[i], kind, sector_bytes);
         if (!c) continue;
         *was_loaded = true;
-        *freed_bytes += c->bytes;
+        *freed_bytes += c->bytes + c->host_bytes;
         c->evict_wanted = true;
     }
     pthread_cond_broadcast(&engine->work);

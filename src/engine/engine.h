@@ -34,10 +34,21 @@ typedef struct zk_engine_options {
     const char *evidence_dir; /* of wrong proofs; default: journal_path + ".evidence" */
 
     const char *worker_program; /* default: this executable; started as `WORKER_PROGRAM worker ...` */
-    const char *devices;        /* "cpu" (the default), for later: "cuda:0,cuda:1", "auto" */
-    unsigned n_workers;         /* ordinary worker processes; 1 */
-    unsigned worker_threads;    /* of each; 0: all usable CPUs */
-    bool no_express;            /* no workers of their own for CRITICAL and HIGH */
+    /* "cpu" (the default), "auto" (all CUDA devices, else the CPU), or a list such as "cuda:0,cuda:1" or "0,1" */
+    const char *devices;
+    unsigned n_workers;      /* ordinary worker processes of each device; 1 */
+    unsigned worker_threads; /* of each; 0: all usable CPUs */
+    bool no_express;         /* no workers of their own for CRITICAL and HIGH */
+
+    /* Work beside a device: its worker makes the inputs of the partitions that come next, other workers check vanilla
+     * proofs. Without it, and on CPUs, a job is checked before its first partition. */
+    bool no_lookahead, no_checkers;
+    uint32_t lookahead;         /* partitions prepared ahead of a device; 1, at most 8 */
+    uint32_t max_prepared;      /* the same over all devices; 0: as memory allows */
+    uint32_t n_checkers;        /* jobs checked at a time beside devices; 1 */
+    uint32_t max_synthesizing;  /* partitions in synthesis at a time; 0: as many as there are workers */
+    uint32_t max_job_in_flight; /* partitions of one job in work at a time; 0: as many as there are workers */
+    uint32_t max_batch;         /* jobs of one circuit that a worker does in a row past an older job; 0: any */
 
     uint64_t memory_budget_bytes;  /* of everything together; 0: auto, see zk_engine_memory_auto */
     uint64_t safety_margin_bytes;  /* of `auto`; 1/16 of the memory */
@@ -62,7 +73,8 @@ typedef struct zk_engine_options {
 /* Opens the journal, takes up what was unfinished, starts the workers (not waited for). With fleet_dsn, journal_path is
  * locked all the same and names the folders beside it.
  * BAD_INPUT: damaged journal (the message names `cuzk journal salvage`) or bad options; EXHAUSTED: another engine has
- * the journal open. UNSUPPORTED: fleet_dsn in a build without its library; IO: its database is out of reach. */
+ * the journal open. UNSUPPORTED: fleet_dsn in a build without its library; IO: its database is out of reach; DEVICE: a
+ * device that was asked for is not there. This process itself never touches one: a short-lived worker counts them. */
 cuzk_status zk_engine_create(zk_engine **engine, const zk_engine_options *options, cuzk_err *err) ZK_MUST_USE;
 /* Ends all: running partitions are given up and stay in the journal for the next start. Watches that have not fired are
  * called with INTERRUPTED. No other call may be in progress or follow. NULL is fine. */
@@ -236,8 +248,9 @@ typedef enum zk_worker_state {
 const char *zk_worker_state_name(zk_worker_state state);
 
 typedef struct zk_worker_view {
-    unsigned id; /* 0 .. n_workers - 1 */
-    int pid;     /* 0: no process */
+    unsigned id;      /* 0 .. n_workers - 1 */
+    bool checks_only; /* checks vanilla proofs beside devices, proves nothing */
+    int pid;          /* 0: no process */
     zk_worker_state state;
     zk_priority min_priority; /* LOW: takes everything */
     unsigned device_ordinal;
@@ -250,7 +263,8 @@ typedef struct zk_worker_view {
     char stage[ZK_STAGE_NAME_BYTES]; /* "" : none */
     uint64_t busy_ms;                /* with the current task */
     uint64_t n_proved, n_wrong, n_crashes, n_starts;
-    uint64_t rss_bytes, reserved_bytes;
+    uint64_t rss_bytes, reserved_bytes; /* of the host */
+    uint64_t device_reserved_bytes;     /* of a device with memory of its own */
 } zk_worker_view;
 
 typedef enum zk_srs_tier { ZK_SRS_HOT, ZK_SRS_WARM, ZK_SRS_COLD } zk_srs_tier; /* as the gRPC enum */
@@ -314,6 +328,7 @@ typedef struct zk_engine_status {
     uint64_t n_completed, n_failed, n_cancelled;         /* since start */
     uint64_t n_submitted, n_joined, n_rejected;
     uint64_t n_worker_crashes, n_retries, n_wrong_proofs, n_preempted;
+    uint64_t n_prepared_ahead;          /* partitions whose inputs were made beside the proof of another */
     uint64_t unaccounted_ns, traced_ns; /* sums over partitions: what no span covers, and all */
     uint64_t spool_bytes, journal_bytes;
     uint32_t n_watches;

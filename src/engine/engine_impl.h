@@ -8,8 +8,9 @@
 #include <sys/types.h>
 
 #include "engine/engine.h"
-#include "engine/journal.h"
 #include "engine/ipc.h"
+#include "engine/journal.h"
+#include "engine/worker.h"
 
 typedef struct engine_job engine_job;
 typedef struct engine_lane engine_lane;
@@ -31,6 +32,9 @@ typedef struct engine_partition {
     uint64_t srs_load_ns;
 } engine_partition;
 
+/* The check of a vanilla proof, where it is a task of its own. */
+typedef enum engine_check { CHECK_DONE, CHECK_TODO, CHECK_TAKEN } engine_check;
+
 typedef enum engine_job_phase {
     ENGINE_NEW, /* content not looked at yet */
     ENGINE_PREPARING,
@@ -51,6 +55,10 @@ struct engine_job {
     uint64_t accepted_ns, started_ns; /* monotonic; started 0: not yet */
     uint32_t prepare_attempts;
     uint64_t prepare_not_before_ns;
+    engine_check check;
+    uint32_t check_attempts;
+    uint64_t check_not_before_ns;
+    cuzk_err held_failure; /* of a partition that failed while the check runs, which may say why */
     uint32_t n_partitions, n_done;
     engine_partition *partitions;
     uint8_t (*proofs)[192];
@@ -65,20 +73,49 @@ struct engine_job {
 
 typedef struct engine_circuit {
     zk_proof_kind kind;
-    uint64_t sector_bytes, bytes, last_used_ns;
+    uint64_t sector_bytes, bytes, host_bytes, last_used_ns; /* reserved: of the device, of the host beside it */
     bool loading, evict_wanted;
 } engine_circuit;
 
-typedef enum engine_task_type { TASK_NONE, TASK_PREPARE, TASK_PROVE, TASK_LOAD, TASK_EVICT } engine_task_type;
+typedef enum engine_task_type {
+    TASK_NONE,
+    TASK_PREPARE,
+    TASK_CHECK, /* the vanilla proof, beside devices */
+    TASK_PROVE,
+    TASK_LOAD,
+    TASK_EVICT,
+    TASK_FORGET /* jobs that are over */
+} engine_task_type;
+
+/* Memory that is shared: of the host, or of one device. */
+typedef struct engine_pool {
+    uint64_t budget_bytes, reserved_bytes;
+} engine_pool;
+
+#define ENGINE_MAX_CIRCUITS 32
+typedef struct engine_device {
+    char kind[8]; /* "cpu", "cuda" */
+    unsigned ordinal;
+    engine_pool *pool; /* where keys are: the host's, or `own` */
+    engine_pool own;
+    /* circuits that are larger than the device */
+    struct {
+        zk_proof_kind kind;
+        uint64_t sector_bytes;
+    } unfit[ENGINE_MAX_CIRCUITS];
+    unsigned n_unfit;
+} engine_device;
+#define ENGINE_MAX_DEVICES 63 /* and one more, a bit each */
 
 /* A preload or evict somebody waits for. */
 typedef struct engine_key_call {
     struct engine_key_call *next;
     zk_proof_kind kind;
     uint64_t sector_bytes;
-    bool taken, done, already_loaded;
-    uint64_t load_ns;
-    cuzk_status status;
+    uint64_t devices; /* bitmap of those that were asked: each that proves this circuit loads it */
+    unsigned n_running;
+    bool already_loaded;
+    cuzk_status status; /* the first failure */
     cuzk_err err;
 } engine_key_call;
 
@@ -97,10 +134,19 @@ typedef struct engine_task {
     uint64_t return_delay_ns;
 } engine_task;
 
-#define ENGINE_MAX_CIRCUITS 32
+/* A partition whose inputs a worker makes ahead: a hint, which binds nobody. */
+typedef struct engine_promise {
+    engine_job *job; /* held */
+    uint32_t partition;
+} engine_promise;
+
+typedef enum engine_role { ROLE_ORDINARY, ROLE_EXPRESS, ROLE_CHECKER } engine_role;
+
 struct engine_lane {
     struct zk_engine *engine;
     unsigned id;
+    engine_role role;
+    engine_device *on;
     pthread_t thread;
     bool started;
     zk_priority min_priority;
@@ -110,18 +156,31 @@ struct engine_lane {
     pid_t pid;                          /* 0: none */
     int fd;
     char device_kind[8], device[96];
-    uint64_t device_memory_bytes;
+    uint64_t device_total_bytes, device_free_bytes; /* of a device with memory of its own */
     engine_task task;
     zk_journal_unit unit; /* taken from a shared journal; also while the content is fetched */
     bool has_unit;
     char stage[ZK_STAGE_NAME_BYTES];
+    bool synthesized; /* the task is past that */
+    bool never;       /* the task asked for more than there is */
+    engine_promise promises[ZK_WORKER_MAX_LOOKAHEAD];
+    unsigned n_promises;
+    char job_at_hand[ZK_JOB_ID_BYTES]; /* that the process has open; "": none */
+    bool looked_ahead;                 /* it may have others open */
+    /* jobs of one circuit in a row */
+    zk_proof_kind batch_kind;
+    uint64_t batch_sector_bytes;
+    char batch_job[ZK_JOB_ID_BYTES];
+    uint32_t n_batch;
     engine_circuit circuits[ENGINE_MAX_CIRCUITS];
     unsigned n_circuits;
-    uint64_t reserved_bytes; /* of the budget */
+    uint64_t host_bytes, device_bytes; /* reserved; a CPU's keys are of the host */
     bool waiting_memory;
     uint64_t idle_since_ns, not_before_ns;
     uint64_t n_proved, n_wrong, n_crashes, n_starts;
     unsigned start_failures;
+    unsigned n_bad; /* device errors and deaths in a row */
+    bool broken;    /* retired because it does not start: tried again now and then */
     uint64_t retire_pending_bytes, retire_pending_items;
     char *memory_text;
 };
@@ -165,16 +224,20 @@ struct zk_engine {
     uint64_t start_ns;
     engine_job **jobs; /* not over, in order of acceptance */
     size_t n_jobs, jobs_capacity;
+    engine_device *devices; /* [n_devices], of ordinary lanes; then the CPU, for others */
+    unsigned n_devices;
     engine_lane *lanes;
     unsigned n_lanes;
+    bool checks_apart; /* there are lanes for it */
     engine_key_call *key_calls;
-    uint64_t budget_bytes, reserved_bytes, machine_bytes;
+    engine_pool host;
+    uint64_t machine_bytes;
     engine_miner miners[ENGINE_MAX_MINERS];
     unsigned n_miners;
     uint64_t miner_time_ns; /* virtual time of the one served last */
     engine_kind_counters kinds[ZK_N_KINDS];
     zk_histogram histograms[N_HISTOGRAMS];
-    uint64_t n_submitted, n_joined, n_rejected, n_crashes, n_retries, n_wrong, n_preempted;
+    uint64_t n_submitted, n_joined, n_rejected, n_crashes, n_retries, n_wrong, n_preempted, n_ahead;
     uint64_t unaccounted_ns, traced_ns;
     engine_trace *traces; /* newest first */
     size_t trace_bytes;
@@ -212,9 +275,29 @@ void engine_job_over(zk_engine *engine, engine_job *job, zk_result *result);
 void engine_jobs_retry(zk_engine *engine);
 void engine_job_finish_if_done(zk_engine *engine, engine_job *job); /* without the lock */
 
+/* ---- devices.c ---- */
+/* Which devices `devices` of the options means. */
+cuzk_status engine_devices_find(zk_engine *engine, const char *text, cuzk_err *err);
+/* Needs the lock, as the others. */
+bool engine_device_fits(const engine_device *device, zk_proof_kind kind, uint64_t sector_bytes);
+void engine_device_unfit(engine_device *device, zk_proof_kind kind, uint64_t sector_bytes);
+static inline bool engine_device_is_cpu(const engine_device *device) { return device->kind[1] == 'p'; }
+
 /* ---- schedule.c: need the lock ---- */
 bool engine_pick(engine_task *task, zk_engine *engine, engine_lane *lane);
 void engine_task_begins(zk_engine *engine, const engine_task *task);
+/* What the lane would take next, after its promises; nothing is taken. */
+bool engine_peek(engine_task *task, zk_engine *engine, engine_lane *lane);
+/* Whether the lane can prove the job at all. */
+bool engine_lane_suits(const engine_lane *lane, const engine_job *job);
+/* Whether any lane can still do what the job needs. */
+bool engine_some_lane_left(const zk_engine *engine, const engine_job *job);
+/* A lane that loads the keys of this kind when that is asked for. */
+bool engine_lane_for_kind(const zk_engine *engine, const engine_lane *lane, zk_proof_kind kind);
+void engine_promises_drop(engine_lane *lane);
+void engine_promises_prune(engine_lane *lane);
+/* Whether preparing a job on this lane includes the check of its vanilla proof. */
+bool engine_checks_itself(const engine_lane *lane);
 /* Position of a queued job: jobs that go first. */
 uint32_t engine_queue_position(zk_engine *engine, const engine_job *job);
 /* Stops and resumes workers according to what runs. */
@@ -225,8 +308,8 @@ void engine_served(zk_engine *engine, uint64_t miner, uint64_t ns);
 /* LATER: give up for now, others wait for memory, too; NEVER: it does not fit the budget. */
 typedef enum engine_grant { GRANT_YES, GRANT_WAIT, GRANT_EVICT, GRANT_LATER, GRANT_NEVER } engine_grant;
 /* GRANT_EVICT: *victim of this lane must go first. */
-engine_grant engine_reserve(engine_circuit *victim, engine_lane *lane, uint64_t bytes);
-void engine_release(engine_lane *lane, uint64_t bytes);
+engine_grant engine_reserve(engine_circuit *victim, engine_lane *lane, uint64_t bytes, uint64_t host_bytes);
+void engine_release(engine_lane *lane, uint64_t bytes, uint64_t host_bytes);
 engine_circuit *engine_lane_circuit(engine_lane *lane, zk_proof_kind kind, uint64_t sector_bytes);
 bool engine_circuit_in_use(const engine_lane *lane, const engine_circuit *circuit);
 void engine_lane_forget_circuit(engine_lane *lane, engine_circuit *circuit);
@@ -234,7 +317,11 @@ void engine_lane_forget_circuit(engine_lane *lane, engine_circuit *circuit);
 /* ---- lane.c ---- */
 void *engine_lane_main(void *lane);
 
-/* ---- process.c: need the lock, which is given up meanwhile ---- */
+/* ---- process.c ---- */
+/* A worker process for a device; *fd is the socket to it. */
+cuzk_status engine_spawn(pid_t *pid, int *fd, const zk_engine_options *options, const char *device, unsigned lookahead,
+                         cuzk_err *err);
+/* These need the lock, which is given up meanwhile. */
 cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err);
 /* The process is over, or is to be (force): nothing of it is left afterwards. `how` (may be NULL) says how it ended. */
 void engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how);
@@ -244,6 +331,7 @@ void engine_lane_retire(engine_lane *lane, const char *why);
 /* The partition is to be tried again, by whoever comes; false: it was tried often enough. */
 bool engine_give_back(engine_lane *lane, bool counts, uint64_t delay_ns);
 void engine_task_prepared(engine_lane *lane, const zk_ipc_message *done);
+void engine_task_checked(engine_lane *lane);
 void engine_task_proved(engine_lane *lane, const zk_ipc_message *done);
 /* Returns whether the process can go on. */
 bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done);
@@ -252,8 +340,6 @@ void engine_fail_job(engine_lane *lane, cuzk_status status, const char *message)
 void engine_finish_call(engine_lane *lane, cuzk_status status, const char *message, const zk_ipc_message *done);
 /* Circuits whose loading did not come to an end are not there. */
 void engine_settle_circuits(engine_lane *lane);
-/* Whether any lane can still do work of this priority. */
-bool engine_some_lane_left(const zk_engine *engine, zk_priority priority);
 
 /* ---- fleet.c: for a shared journal; without the lock unless said otherwise ---- */
 /* Makes sure that an open job of others is known here. Does nothing for a journal that is not shared. */

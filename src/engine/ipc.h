@@ -52,6 +52,7 @@ typedef struct zk_ipc_message {
     char message[512];
     uint32_t n_partitions;            /* after PREPARE */
     bool wrong_proof, already_loaded; /* after PROVE; after LOAD and EVICT: was it there */
+    bool input_ahead;                 /* after PROVE: the inputs were there already */
     uint8_t proof[192];
     uint64_t srs_load_ns, synth_ns, gpu_ns, total_ns, unaccounted_ns, prepare_ns;
     uint64_t stage_ns[6];

@@ -309,7 +309,7 @@ void engine_job_end(zk_engine *engine, engine_job *job, zk_outcome outcome, cuzk
 
 void engine_job_finish_if_done(zk_engine *engine, engine_job *job) {
     pthread_mutex_lock(&engine->lock);
-    bool done = job->phase == ENGINE_READY && job->n_done == job->n_partitions;
+    bool done = job->phase == ENGINE_READY && job->n_done == job->n_partitions && job->check == CHECK_DONE;
     pthread_mutex_unlock(&engine->lock);
     if (done) engine_job_end(engine, job, ZK_OUTCOME_COMPLETED, CUZK_OK, NULL);
 }

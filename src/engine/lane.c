@@ -12,7 +12,7 @@
 #include "engine/engine_impl.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-enum { CANCEL_GRACE_S = 30, MAX_START_FAILURES = 5 };
+enum { CANCEL_GRACE_S = 30, MAX_START_FAILURES = 5, MAX_START_DELAYS = 120 };
 
 static void lock(engine_lane *lane) { pthread_mutex_lock(&lane->engine->lock); }
 static void unlock(engine_lane *lane) { pthread_mutex_unlock(&lane->engine->lock); }
@@ -22,11 +22,14 @@ static void unlock(engine_lane *lane) { pthread_mutex_unlock(&lane->engine->lock
 static zk_ipc_type ipc_type(engine_task_type type) {
     switch (type) {
     case TASK_PREPARE:
+    case TASK_CHECK:
         return ZK_IPC_PREPARE;
     case TASK_PROVE:
         return ZK_IPC_PROVE;
     case TASK_LOAD:
         return ZK_IPC_LOAD;
+    case TASK_FORGET:
+        return ZK_IPC_FORGET;
     default:
         return ZK_IPC_EVICT;
     }
@@ -43,6 +46,10 @@ static void stage_began(engine_lane *lane, const char *stage) {
     snprintf(lane->stage, sizeof lane->stage, "%s", stage);
     engine_job *job = lane->task.job;
     bool proving = strcmp(stage, "prepare") != 0 && strcmp(stage, "load") != 0;
+    if (strcmp(stage, "h") == 0) {
+        lane->synthesized = true;
+        if (lane->engine->options.max_synthesizing) pthread_cond_broadcast(&lane->engine->work);
+    }
     lane->state = lane->task.type == TASK_PREPARE || strcmp(stage, "prepare") == 0 ? ZK_WORKER_PREPARING
                   : proving                                                        ? ZK_WORKER_PROVING
                                                                                    : ZK_WORKER_LOADING;
@@ -66,6 +73,15 @@ static void stage_began(engine_lane *lane, const char *stage) {
     }
 }
 
+static void say_denied(zk_ipc_message *answer, const engine_lane *lane, const zk_ipc_message *asked, bool never) {
+    const engine_pool *pool = asked->kind ? lane->on->pool : &lane->engine->host;
+    snprintf(answer->message, sizeof answer->message,
+             never ? "memory: %" PRIu64 " bytes are needed, the budget%s%s is %" PRIu64
+                   : "memory: %" PRIu64 " bytes are not free now, the budget%s%s is %" PRIu64,
+             asked->bytes, pool == &lane->on->own ? " of " : "", pool == &lane->on->own ? lane->device : "",
+             pool->budget_bytes);
+}
+
 /* Waits until the budget has room, evicts what must go. Needs the lock, which is given up meanwhile. */
 static cuzk_status answer_reserve(engine_lane *lane, const zk_ipc_message *asked) {
     zk_engine *engine = lane->engine;
@@ -73,10 +89,14 @@ static cuzk_status answer_reserve(engine_lane *lane, const zk_ipc_message *asked
     uint64_t begin = zk_now_ns();
     for (;;) {
         engine_circuit victim = {0};
-        engine_grant grant = engine_reserve(&victim, lane, asked->bytes);
+        engine_grant grant = engine_reserve(&victim, lane, asked->kind ? asked->bytes : 0,
+                                            asked->kind ? asked->host_bytes : asked->bytes);
         if (grant == GRANT_YES) {
             engine_circuit *c = engine_lane_circuit(lane, (zk_proof_kind)asked->kind, asked->sector_bytes);
-            if (c) c->bytes = asked->bytes;
+            if (c) {
+                c->bytes = asked->bytes;
+                c->host_bytes = asked->host_bytes;
+            }
             break;
         }
         if (grant == GRANT_EVICT) {
@@ -91,10 +111,10 @@ static cuzk_status answer_reserve(engine_lane *lane, const zk_ipc_message *asked
             answer.status = lane->task.cancel || engine->stopping ? CUZK_CANCELLED
                             : never                               ? CUZK_OUT_OF_MEMORY
                                                                   : CUZK_EXHAUSTED;
-            snprintf(answer.message, sizeof answer.message,
-                     never ? "memory: %" PRIu64 " bytes are needed, the budget is %" PRIu64
-                           : "memory: %" PRIu64 " bytes are not free now, the budget is %" PRIu64,
-                     asked->bytes, engine->budget_bytes);
+            lane->never = never;
+            if (never && asked->kind && asked->bytes > lane->on->pool->budget_bytes && lane->on->pool == &lane->on->own)
+                engine_device_unfit(lane->on, (zk_proof_kind)asked->kind, asked->sector_bytes);
+            say_denied(&answer, lane, asked, never);
             break;
         }
         lane->waiting_memory = true;
@@ -127,12 +147,12 @@ static cuzk_status handle(engine_lane *lane, const zk_ipc_message *m, const char
         *asked = *m;
         return answer_reserve(lane, asked);
     case ZK_IPC_RELEASE:
-        engine_release(lane, m->bytes);
+        engine_release(lane, m->kind ? m->bytes : 0, m->kind ? m->host_bytes : m->bytes);
         return CUZK_OK;
     case ZK_IPC_EVICTED:
         c = engine_lane_circuit(lane, (zk_proof_kind)m->kind, m->sector_bytes);
         if (c) engine_lane_forget_circuit(lane, c);
-        engine_release(lane, m->bytes);
+        engine_release(lane, m->bytes, m->host_bytes);
         /* If it was in answer to a reservation the worker still waits for that. */
         return asked->type == ZK_IPC_RESERVE && lane->task.type != TASK_EVICT ? answer_reserve(lane, asked) : CUZK_OK;
     case ZK_IPC_LOADED:
@@ -140,6 +160,7 @@ static cuzk_status handle(engine_lane *lane, const zk_ipc_message *m, const char
         if (c) {
             c->loading = false;
             c->bytes = m->bytes;
+            c->host_bytes = m->host_bytes;
         }
         asked->type = 0;
         return CUZK_OK;
@@ -152,14 +173,45 @@ static cuzk_status handle(engine_lane *lane, const zk_ipc_message *m, const char
     }
 }
 
+/* The worker may begin with what comes next, if there is memory for it. Needs the lock, which is given up meanwhile. */
+static void offer_ahead(engine_lane *lane) {
+    zk_engine *engine = lane->engine;
+    engine_task next;
+    if (engine_device_is_cpu(lane->on) || engine->options.no_lookahead || lane->task.type != TASK_PROVE) return;
+    engine_promises_prune(lane);
+    if (lane->n_promises >= engine->options.lookahead || !engine_peek(&next, engine, lane)) return;
+    zk_ipc_message m = {.type = ZK_IPC_AHEAD, .partition = next.partition};
+    memcpy(m.job_id, next.job->meta.job_id, sizeof m.job_id);
+    bool open = strcmp(m.job_id, lane->job_at_hand) == 0;
+    for (unsigned i = 0; i < lane->n_promises; i++) open |= lane->promises[i].job == next.job;
+    if (!open) {
+        engine_circuit victim;
+        m.bytes = zk_spooled_job_bytes(next.job->file_bytes);
+        if (engine->host.reserved_bytes + m.bytes > engine->host.budget_bytes ||
+            engine_reserve(&victim, lane, 0, m.bytes) != GRANT_YES)
+            return;
+    }
+    engine_job_hold(next.job);
+    lane->promises[lane->n_promises++] = (engine_promise){.job = next.job, .partition = next.partition};
+    lane->looked_ahead = true;
+    unlock(lane);
+    cuzk_status status = zk_ipc_send(lane->fd, &m, NULL, 0, NULL);
+    lock(lane);
+    (void)status; /* a worker that is gone is seen when it should answer */
+}
+
 /* Sends the task and listens until it is done: OK. IO: the process is gone or was ended because it did not stop. */
 static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text, cuzk_err *err) {
     zk_engine *engine = lane->engine;
     zk_ipc_message m = {.type = ipc_type(lane->task.type), .kind = lane->task.kind, .partition = lane->task.partition};
     zk_ipc_message asked = {0};
     m.sector_bytes = lane->task.sector_bytes;
-    m.check = true;
-    if (lane->task.job) memcpy(m.job_id, lane->task.job->meta.job_id, sizeof m.job_id);
+    m.check = lane->task.type == TASK_CHECK || engine_checks_itself(lane);
+    lane->synthesized = lane->never = false;
+    if (lane->task.job) {
+        memcpy(m.job_id, lane->task.job->meta.job_id, sizeof m.job_id);
+        memcpy(lane->job_at_hand, m.job_id, sizeof lane->job_at_hand);
+    }
     unlock(lane);
     cuzk_status status = zk_ipc_send(lane->fd, &m, NULL, 0, err);
     lock(lane);
@@ -168,6 +220,7 @@ static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text,
         status = zk_ipc_receive(&m, text, lane->fd, 50, err);
         lock(lane);
         if (engine->stopping) return ZK_FAIL(err, CUZK_CANCELLED, "the engine ends");
+        offer_ahead(lane);
         if (lane->task.cancel && !lane->task.cancel_sent_ns) {
             zk_ipc_message cancel = {.type = ZK_IPC_CANCEL};
             lane->task.cancel_sent_ns = zk_now_ns();
@@ -199,7 +252,9 @@ static void run_task(engine_lane *lane, char *text) {
     task->start_ns = zk_now_ns();
     lane->stopped_ns = 0;
     lane->stage[0] = 0;
-    lane->state = task->type == TASK_LOAD ? ZK_WORKER_LOADING : ZK_WORKER_PREPARING;
+    lane->state = task->type == TASK_LOAD     ? ZK_WORKER_LOADING
+                  : task->type == TASK_FORGET ? ZK_WORKER_IDLE
+                                              : ZK_WORKER_PREPARING;
     engine_balance(engine);
     cuzk_status status = converse(lane, &done, text, &err);
     lane->waiting_memory = false;
@@ -216,6 +271,11 @@ static void run_task(engine_lane *lane, char *text) {
         engine_settle_circuits(lane);
         lane->retire_pending_bytes = done.retire_pending_bytes;
         lane->retire_pending_items = done.retire_pending_items;
+        if (done.device_total_bytes) lane->device_free_bytes = done.device_free_bytes;
+        if (task->type == TASK_FORGET) {
+            lane->job_at_hand[0] = 0;
+            lane->looked_ahead = false;
+        }
         engine->traced_ns += done.total_ns;
         engine->unaccounted_ns += done.unaccounted_ns;
         if (task->job) engine_trace_add(engine, task->job->meta.job_id, (int)lane->pid, text, done.n_text);
@@ -226,6 +286,8 @@ static void run_task(engine_lane *lane, char *text) {
             good = engine_task_failed(lane, &done);
         else if (task->type == TASK_PREPARE)
             engine_task_prepared(lane, &done);
+        else if (task->type == TASK_CHECK)
+            engine_task_checked(lane);
         else
             engine_task_proved(lane, &done);
         if (!good) engine_lane_end(lane, true, NULL, 0);
@@ -269,11 +331,31 @@ static void look_after_idle(engine_lane *lane) {
 /* Needs the lock, which is given up meanwhile. */
 static void start_failed(engine_lane *lane, const cuzk_err *err) {
     zk_engine *engine = lane->engine;
-    lane->start_failures++;
-    lane->not_before_ns = zk_now_ns() + SECOND_NS * lane->start_failures;
-    if (engine->stopping) return;
+    uint64_t n = ++lane->start_failures;
+    lane->not_before_ns = zk_now_ns() + (n < MAX_START_DELAYS ? n : MAX_START_DELAYS) * (SECOND_NS / 2);
+    if (lane->broken) lane->state = ZK_WORKER_RETIRED;
+    if (engine->stopping || lane->broken) return;
     ZK_LOG_ERROR("worker does not start", zk_kv_u64("worker", lane->id), zk_kv_str("error", err->message));
-    if (lane->start_failures >= MAX_START_FAILURES) engine_lane_retire(lane, err->message);
+    if (lane->start_failures < MAX_START_FAILURES) return;
+    lane->broken = true;
+    engine_lane_retire(lane, err->message);
+}
+
+/* Ordinary workers are there before work is, those for urgent work come with it. A broken one is tried again. Needs the
+ * lock, which is given up meanwhile. */
+static void start_ahead_of_work(engine_lane *lane) {
+    zk_engine *engine = lane->engine;
+    cuzk_err err = {0};
+    bool wanted = lane->broken || (lane->role != ROLE_EXPRESS && lane->state == ZK_WORKER_OFF);
+    if (!wanted || engine->draining || lane->not_before_ns > zk_now_ns()) return;
+    if (engine_lane_start(lane, &err) != CUZK_OK) {
+        start_failed(lane, &err);
+        return;
+    }
+    if (lane->broken) ZK_LOG_INFO("worker starts again", zk_kv_u64("worker", lane->id));
+    lane->broken = false;
+    lane->state = ZK_WORKER_IDLE;
+    pthread_cond_broadcast(&engine->work);
 }
 
 static void say_goodbye(engine_lane *lane) {
@@ -290,14 +372,11 @@ void *engine_lane_main(void *ctx) {
     lane->idle_since_ns = zk_now_ns();
     while (!engine->stopping) {
         cuzk_err err = {0};
-        bool wanted = lane->min_priority == ZK_PRIORITY_LOW && lane->state == ZK_WORKER_OFF && !engine->draining &&
-                      lane->not_before_ns <= zk_now_ns();
         if (!text) {
             engine_lane_retire(lane, "no memory");
             break;
         }
-        if (wanted && engine_lane_start(lane, &err) == CUZK_OK) lane->state = ZK_WORKER_IDLE;
-        if (wanted && lane->state == ZK_WORKER_OFF) start_failed(lane, &err);
+        start_ahead_of_work(lane);
         if (engine->stopping) break;
         engine_task task;
         if (engine_pick(&task, engine, lane)) {
@@ -307,9 +386,6 @@ void *engine_lane_main(void *ctx) {
             if (!lane->pid && engine_lane_start(lane, &err) != CUZK_OK) {
                 if (task.job) engine_give_back(lane, false, 0);
                 start_failed(lane, &err);
-                if (task.job && lane->state == ZK_WORKER_RETIRED &&
-                    !engine_some_lane_left(engine, task.job->priority) && !zk_journal_is_shared(engine->journal))
-                    engine_fail_job(lane, CUZK_DEVICE, err.message);
                 engine_finish_call(lane, CUZK_DEVICE, err.message, NULL);
                 engine_fleet_return(lane, &lane->task);
                 if (task.job) engine_job_drop(task.job);

@@ -30,6 +30,12 @@ bool engine_give_back(engine_lane *lane, bool counts, uint64_t delay_ns) {
         job->prepare_not_before_ns = zk_now_ns() + delay_ns;
         return job->prepare_attempts < engine->options.max_attempts;
     }
+    if (task->type == TASK_CHECK) {
+        job->check = CHECK_TODO;
+        job->check_attempts += counts;
+        job->check_not_before_ns = zk_now_ns() + delay_ns;
+        return job->check_attempts < engine->options.max_attempts;
+    }
     engine_partition *p = &job->partitions[task->partition];
     if (p->state == ZK_PARTITION_DONE) return true; /* elsewhere */
     *p = (engine_partition){.lane = -1, .attempts = p->attempts + counts, .not_before_ns = zk_now_ns() + delay_ns};
@@ -75,7 +81,10 @@ void engine_task_prepared(engine_lane *lane, const zk_ipc_message *done) {
     job->meta.kind = done->kind;
     job->meta.sector_bytes = done->sector_bytes;
     cuzk_status status = zk_circuit_id(job->circuit_id, (zk_proof_kind)done->kind, done->sector_bytes, &err);
-    if (status == CUZK_OK && !job->partitions) status = engine_job_prepared(job, done->n_partitions, &err);
+    if (status == CUZK_OK && !job->partitions) {
+        status = engine_job_prepared(job, done->n_partitions, &err);
+        job->check = engine_checks_itself(lane) ? CHECK_DONE : CHECK_TODO;
+    }
     if (status == CUZK_OK && job->recovered) status = recover_partitions(lane, job, &err);
     pthread_cond_broadcast(&engine->work);
     unlock(lane);
@@ -83,6 +92,20 @@ void engine_task_prepared(engine_lane *lane, const zk_ipc_message *done) {
         engine_job_end(engine, job, ZK_OUTCOME_FAILED, status, err.message);
     else
         engine_job_finish_if_done(engine, job);
+    lock(lane);
+}
+
+/* Needs the lock, which is given up meanwhile. */
+void engine_task_checked(engine_lane *lane) {
+    engine_job *job = lane->task.job;
+    if (!engine_job_is_open(job)) return;
+    job->check = CHECK_DONE;
+    cuzk_err held = job->held_failure;
+    unlock(lane);
+    if (held.status != CUZK_OK)
+        engine_job_end(lane->engine, job, ZK_OUTCOME_FAILED, held.status, held.message);
+    else
+        engine_job_finish_if_done(lane->engine, job);
     lock(lane);
 }
 
@@ -98,6 +121,8 @@ void engine_task_proved(engine_lane *lane, const zk_ipc_message *done) {
     for (unsigned i = 0; i < 6; i++) engine_observe(engine, HISTOGRAM_STAGES + i, done->stage_ns[i]);
     if (!done->already_loaded) engine_observe(engine, HISTOGRAM_SRS, done->srs_load_ns);
     lane->n_proved++;
+    lane->n_bad = 0;
+    engine->n_ahead += done->input_ahead;
     if (!engine_job_is_open(job)) return;
     bool single = job->n_partitions == 1, shared = zk_journal_is_shared(engine->journal), first = true;
     unlock(lane);
@@ -143,11 +168,40 @@ void engine_fail_job(engine_lane *lane, cuzk_status status, const char *message)
     lock(lane);
 }
 
-/* Whether any lane can still do work of this priority. */
-bool engine_some_lane_left(const zk_engine *engine, zk_priority priority) {
-    for (unsigned i = 0; i < engine->n_lanes; i++)
-        if (engine->lanes[i].state != ZK_WORKER_RETIRED && engine->lanes[i].min_priority <= priority) return true;
+/* An input that cannot be proved, while another worker checks it and may say better why. Needs the lock. */
+static bool hold_failure(engine_lane *lane, cuzk_status status, const char *message) {
+    engine_job *job = lane->task.job;
+    if (lane->task.type != TASK_PROVE || job->check == CHECK_DONE || !engine_job_is_open(job)) return false;
+    if (cuzk_status_classify(status) != CUZK_CLASS_INPUT) return false;
+    cuzk_err held = {0};
+    (void)ZK_FAIL(&held, status, "partition %" PRIu32 ": %s", lane->task.partition, message);
+    job->held_failure = held; /* the partition stays taken: nobody tries it again */
+    return true;
+}
+
+/* More memory was asked for than there is: another device may have it. Needs the lock, which is given up meanwhile. */
+static void too_large(engine_lane *lane, cuzk_status status, const char *message) {
+    engine_job *job = lane->task.job;
+    if (!engine_lane_suits(lane, job) && engine_some_lane_left(lane->engine, job))
+        engine_give_back(lane, false, 0);
+    else
+        engine_fail_job(lane, status, message);
+}
+
+/* Whether another lane, in better health, can take the job. */
+static bool another_suits(const engine_lane *lane) {
+    for (unsigned i = 0; i < lane->engine->n_lanes; i++) {
+        const engine_lane *other = &lane->engine->lanes[i];
+        if (other->on != lane->on && other->n_bad < 2 && engine_lane_suits(other, lane->task.job)) return true;
+    }
     return false;
+}
+
+/* A device that fails again and again rests longer and longer, while others can do its work. Needs the lock. */
+static void rest(engine_lane *lane) {
+    unsigned n = ++lane->n_bad;
+    if (n < 2 || !lane->task.job || !another_suits(lane)) return;
+    lane->not_before_ns = zk_now_ns() + ((uint64_t)1 << (n < 7 ? n - 2 : 5)) * SECOND_NS;
 }
 
 /* Needs the lock, which is given up meanwhile. Returns whether the process can go on. */
@@ -165,7 +219,7 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
         lock(lane);
         bool again = engine_give_back(lane, true, 0);
         if (lane->n_wrong >= MAX_WRONG) engine_lane_retire(lane, "two wrong proofs");
-        if (!engine_some_lane_left(engine, job->priority) && !zk_journal_is_shared(engine->journal))
+        if (!engine_some_lane_left(engine, job) && !zk_journal_is_shared(engine->journal))
             engine_fail_job(lane, CUZK_DEVICE, "no worker is left: all were retired for wrong proofs");
         else if (!again)
             engine_fail_job(lane, status, done->message);
@@ -184,17 +238,27 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
             engine_fail_job(lane, status, done->message);
         return true;
     case CUZK_CLASS_RESOURCE:
+        if (lane->never) {
+            too_large(lane, status, done->message);
+            return true;
+        }
         if (status == CUZK_EXHAUSTED) {
             engine_give_back(lane, false, SECOND_NS);
+            return true;
+        }
+        if (lane->task.type == TASK_PROVE && !engine_device_is_cpu(lane->on) && another_suits(lane)) {
+            engine_device_unfit(lane->on, lane->task.kind, lane->task.sector_bytes);
+            engine_give_back(lane, true, 0);
             return true;
         }
         if (!engine_give_back(lane, true, SECOND_NS)) engine_fail_job(lane, status, done->message);
         return true;
     case CUZK_CLASS_DEVICE:
+        rest(lane);
         if (!engine_give_back(lane, true, 0)) engine_fail_job(lane, status, done->message);
         return false; /* device errors stick to the process */
     default:
-        engine_fail_job(lane, status, done->message);
+        if (!hold_failure(lane, status, done->message)) engine_fail_job(lane, status, done->message);
         return true;
     }
 }
@@ -202,11 +266,9 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
 void engine_finish_call(engine_lane *lane, cuzk_status status, const char *message, const zk_ipc_message *done) {
     engine_key_call *call = lane->task.call;
     if (!call) return;
-    call->status = status;
-    if (status != CUZK_OK) (void)ZK_FAIL(&call->err, status, "%s", message);
-    call->already_loaded = done && done->already_loaded;
-    call->load_ns = done ? done->total_ns : 0;
-    call->done = true;
+    if (status != CUZK_OK && call->status == CUZK_OK) call->status = ZK_FAIL(&call->err, status, "%s", message);
+    call->already_loaded &= done && done->already_loaded;
+    call->n_running--;
     pthread_cond_broadcast(&lane->engine->done);
 }
 
@@ -226,6 +288,7 @@ void engine_task_crashed(engine_lane *lane, const char *how, cuzk_err *err) {
     snprintf(text, sizeof text, "the worker process died (%s)", how);
     engine->n_crashes++;
     lane->n_crashes++;
+    rest(lane);
     ZK_LOG_ERROR("worker died", zk_kv_u64("worker", lane->id), zk_kv_str("how", how), zk_kv_str("error", err->message),
                  zk_kv_str("job", lane->task.job ? lane->task.job->meta.job_id : ""), zk_kv_str("stage", lane->stage));
     if (lane->task.job && !engine_give_back(lane, true, 0)) {

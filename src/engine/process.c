@@ -20,22 +20,27 @@ extern char **environ;
 static void lock(engine_lane *lane) { pthread_mutex_lock(&lane->engine->lock); }
 static void unlock(engine_lane *lane) { pthread_mutex_unlock(&lane->engine->lock); }
 
-static cuzk_status spawn(pid_t *pid, int *fd, engine_lane *lane, cuzk_err *err) {
-    const zk_engine_options *o = &lane->engine->options;
+cuzk_status engine_spawn(pid_t *pid, int *fd, const zk_engine_options *o, const char *device, unsigned lookahead,
+                         cuzk_err *err) {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return ZK_FAIL(err, CUZK_EXHAUSTED, "worker: socketpair: %s", strerror(errno));
     int bytes = 4 * ZK_IPC_MAX_TEXT;
     for (int i = 0; i < 2; i++) setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-    char threads[16], number[16];
+    char threads[16], number[16], ahead[16];
     snprintf(threads, sizeof threads, "%u", o->worker_threads);
     snprintf(number, sizeof number, "%d", WORKER_FD);
+    snprintf(ahead, sizeof ahead, "%u", lookahead);
     const char *argv[] = {o->worker_program,
                           "worker",
                           "--fd",
                           number,
                           "--threads",
                           threads,
+                          "--device",
+                          device,
+                          "--lookahead",
+                          ahead,
                           "--params",
                           o->param_cache,
                           "--spool",
@@ -92,11 +97,22 @@ void engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how) {
     lane->fd = -1;
     lane->state = lane->state == ZK_WORKER_RETIRED ? ZK_WORKER_RETIRED : ZK_WORKER_OFF;
     lane->n_circuits = 0;
-    engine_release(lane, lane->reserved_bytes);
+    lane->job_at_hand[0] = 0;
+    lane->looked_ahead = false;
+    engine_promises_drop(lane);
+    engine_release(lane, lane->device_bytes, lane->host_bytes);
     free(lane->memory_text);
     lane->memory_text = NULL;
     lane->retire_pending_bytes = lane->retire_pending_items = 0;
     engine_balance(engine);
+}
+
+/* What a device of its own may hold: what is free, and what other workers have of it. */
+static void set_device_budget(engine_lane *lane, uint64_t bytes) {
+    engine_device *on = lane->on;
+    if (on->pool != &on->own) return;
+    on->own.budget_bytes = bytes ? bytes + on->own.reserved_bytes : UINT64_MAX / 2;
+    on->n_unfit = 0;
 }
 
 /* Needs the lock, which is given up meanwhile. */
@@ -106,7 +122,14 @@ cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err) {
     lane->state = ZK_WORKER_STARTING;
     unlock(lane);
     zk_ipc_message hello = {0};
-    cuzk_status status = spawn(&pid, &fd, lane, err);
+    char device[24];
+    bool cpu = engine_device_is_cpu(lane->on);
+    if (cpu)
+        snprintf(device, sizeof device, "cpu");
+    else
+        snprintf(device, sizeof device, "cuda:%u", lane->on->ordinal);
+    const zk_engine_options *o = &lane->engine->options;
+    cuzk_status status = engine_spawn(&pid, &fd, o, device, cpu || o->no_lookahead ? 0 : o->lookahead, err);
     if (status == CUZK_OK) {
         uint64_t until = zk_now_ns() + START_TIMEOUT_MS * UINT64_C(1000000);
         do {
@@ -116,6 +139,8 @@ cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err) {
         if (status == CUZK_OK && (hello.type != ZK_IPC_HELLO || hello.version != ZK_IPC_VERSION))
             status =
                 ZK_FAIL(err, CUZK_INTERNAL, "worker: %s is of another version", lane->engine->options.worker_program);
+        if (status == CUZK_OK && hello.status != CUZK_OK)
+            status = ZK_FAIL(err, (cuzk_status)hello.status, "%s: %s", device, hello.message);
     }
     lock(lane);
     if (pid) {
@@ -130,7 +155,9 @@ cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err) {
     }
     memcpy(lane->device_kind, hello.device_kind, sizeof lane->device_kind);
     memcpy(lane->device, hello.device, sizeof lane->device);
-    lane->device_memory_bytes = hello.bytes;
+    lane->device_total_bytes = hello.device_total_bytes ? hello.device_total_bytes : hello.bytes;
+    lane->device_free_bytes = hello.device_free_bytes;
+    set_device_budget(lane, hello.bytes);
     lane->n_starts++;
     lane->start_failures = 0;
     return CUZK_OK;

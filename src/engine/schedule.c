@@ -53,52 +53,173 @@ static bool goes_before(const candidate *a, const candidate *b) {
     return a->served_ns < b->served_ns; /* equal: the order of acceptance, which is that of the scan */
 }
 
-/* The next thing to do for a job. */
-static bool next_step(candidate *c, engine_job *job, uint64_t now) {
-    c->job = job;
-    if (now < job->not_before_ns) return false;
-    if (job->phase == ENGINE_NEW) {
-        c->type = TASK_PREPARE;
-        return now >= job->prepare_not_before_ns;
+/* ---- promises ---- */
+
+static bool has_promise(const engine_lane *lane, const engine_job *job, uint32_t partition) {
+    for (unsigned i = 0; i < lane->n_promises; i++)
+        if (lane->promises[i].job == job && lane->promises[i].partition == partition) return true;
+    return false;
+}
+
+static bool promised_elsewhere(const zk_engine *engine, const engine_lane *lane, const engine_job *job,
+                               uint32_t partition) {
+    for (unsigned i = 0; i < engine->n_lanes; i++)
+        if (&engine->lanes[i] != lane && has_promise(&engine->lanes[i], job, partition)) return true;
+    return false;
+}
+
+static void drop_promise(engine_lane *lane, unsigned i) {
+    engine_job *job = lane->promises[i].job;
+    lane->promises[i] = lane->promises[--lane->n_promises];
+    engine_job_drop(job);
+}
+
+void engine_promises_drop(engine_lane *lane) {
+    while (lane->n_promises) drop_promise(lane, 0);
+}
+
+/* Those that nobody will come for: taken by others, or over. */
+void engine_promises_prune(engine_lane *lane) {
+    for (unsigned i = lane->n_promises; i-- > 0;) {
+        const engine_job *job = lane->promises[i].job;
+        uint32_t partition = lane->promises[i].partition;
+        bool good = engine_job_is_open(job) && (partition >= job->n_partitions || !job->partitions[partition].taken) &&
+                    (partition >= job->n_partitions || job->partitions[partition].state != ZK_PARTITION_DONE);
+        if (!good) drop_promise(lane, i);
     }
-    if (job->phase != ENGINE_READY) return false;
+}
+
+/* ---- what a lane can do ---- */
+
+/* Whether the lane checks the vanilla proofs of jobs that it prepares: beside a device others do, unless the job may be
+ * another machine's the moment it is prepared. */
+bool engine_checks_itself(const engine_lane *lane) {
+    return engine_device_is_cpu(lane->on) || !lane->engine->checks_apart || zk_journal_is_shared(lane->engine->journal);
+}
+
+bool engine_lane_suits(const engine_lane *lane, const engine_job *job) {
+    return lane->role != ROLE_CHECKER && lane->state != ZK_WORKER_RETIRED && lane->min_priority <= job->priority &&
+           engine_device_fits(lane->on, (zk_proof_kind)job->meta.kind, job->meta.sector_bytes);
+}
+
+bool engine_some_lane_left(const zk_engine *engine, const engine_job *job) {
+    for (unsigned i = 0; i < engine->n_lanes; i++)
+        if (engine_lane_suits(&engine->lanes[i], job)) return true;
+    return false;
+}
+
+static bool some_checker_left(const zk_engine *engine) {
+    for (unsigned i = 0; i < engine->n_lanes; i++)
+        if (engine->lanes[i].role == ROLE_CHECKER && engine->lanes[i].state != ZK_WORKER_RETIRED) return true;
+    return false;
+}
+
+/* Partitions of the job, or of all jobs, that are not past synthesis. */
+static uint32_t n_synthesizing(const zk_engine *engine) {
+    uint32_t n = 0;
+    for (unsigned i = 0; i < engine->n_lanes; i++)
+        n += engine->lanes[i].task.type == TASK_PROVE && !engine->lanes[i].synthesized;
+    return n;
+}
+
+static uint32_t n_in_flight(const engine_job *job) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < job->n_partitions; i++)
+        n += job->partitions[i].taken && job->partitions[i].state != ZK_PARTITION_DONE;
+    return n;
+}
+
+/* ---- the next thing to do for a job ---- */
+
+static bool next_check(candidate *c, const engine_job *job, uint64_t now) {
+    c->type = TASK_CHECK;
+    return job->check == CHECK_TODO && now >= job->check_not_before_ns;
+}
+
+static bool next_preparation(candidate *c, const zk_engine *engine, const engine_lane *lane, const engine_job *job,
+                             uint64_t now, bool ahead) {
+    c->type = TASK_PREPARE;
+    if (ahead && (has_promise(lane, job, 0) || promised_elsewhere(engine, lane, job, 0))) return false;
+    return now >= job->prepare_not_before_ns;
+}
+
+/* The partition that was promised to this lane, else one that was promised to none, else any. ahead: only the second.
+ */
+static bool next_partition(candidate *c, const zk_engine *engine, const engine_lane *lane, const engine_job *job,
+                           uint64_t now, bool ahead) {
+    const zk_engine_options *o = &engine->options;
+    unsigned best = 3;
     c->type = TASK_PROVE;
-    for (uint32_t i = 0; i < job->n_partitions; i++) {
+    if (o->max_job_in_flight && n_in_flight(job) >= o->max_job_in_flight && !ahead) return false;
+    for (uint32_t i = 0; i < job->n_partitions && best; i++) {
         const engine_partition *p = &job->partitions[i];
         if (p->taken || p->state == ZK_PARTITION_DONE || now < p->not_before_ns) continue;
+        unsigned rank = has_promise(lane, job, i) ? 0 : promised_elsewhere(engine, lane, job, i) ? 2 : 1;
+        if (rank >= best || (ahead && rank != 1)) continue;
+        best = rank;
         c->partition = i;
-        return true;
+        if (ahead) break;
+    }
+    return best < 3;
+}
+
+static bool next_step(candidate *c, const zk_engine *engine, const engine_lane *lane, engine_job *job, uint64_t now,
+                      bool ahead) {
+    c->job = job;
+    if (now < job->not_before_ns || !engine_job_is_open(job)) return false;
+    bool checker = lane->role == ROLE_CHECKER, shared = zk_journal_is_shared(engine->journal);
+    if (job->phase == ENGINE_NEW) {
+        /* in a fleet to prepare is to check: beside devices, too, if there are lanes for that */
+        bool apart = shared && engine->checks_apart && some_checker_left(engine);
+        if (checker ? !apart : apart && !engine_device_is_cpu(lane->on)) return false;
+        return next_preparation(c, engine, lane, job, now, ahead);
+    }
+    if (job->phase != ENGINE_READY) return false;
+    if ((checker || !some_checker_left(engine)) && next_check(c, job, now)) return true;
+    if (checker) return false;
+    return next_partition(c, engine, lane, job, now, ahead);
+}
+
+/* ---- which lane ---- */
+
+static bool is_free(const engine_lane *lane) {
+    return lane->task.type == TASK_NONE && lane->state != ZK_WORKER_RETIRED && lane->not_before_ns <= zk_now_ns();
+}
+
+/* Whether another lane is meant for work of this priority and free for it. A device does not leave work to a CPU. */
+static bool has_own_lane(const zk_engine *engine, const engine_lane *lane, const engine_job *job) {
+    for (unsigned i = 0; i < engine->n_lanes; i++) {
+        const engine_lane *other = &engine->lanes[i];
+        if (other == lane || other->role != ROLE_EXPRESS || other->min_priority <= lane->min_priority) continue;
+        if (engine_device_is_cpu(other->on) && !engine_device_is_cpu(lane->on)) continue;
+        if (is_free(other) && engine_lane_suits(other, job)) return true;
     }
     return false;
 }
 
-/* Whether another lane is meant for work of this priority and free for it. */
-static bool has_own_lane(const zk_engine *engine, const engine_lane *lane, zk_priority priority) {
+/* Whether a device is free for what a CPU's express worker could do. */
+static bool has_device(const zk_engine *engine, const engine_lane *lane, const engine_job *job) {
+    if (lane->role != ROLE_EXPRESS || !engine_device_is_cpu(lane->on)) return false;
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         const engine_lane *other = &engine->lanes[i];
-        if (other != lane && other->min_priority > lane->min_priority && other->min_priority <= priority &&
-            other->task.type == TASK_NONE && other->state != ZK_WORKER_RETIRED && other->not_before_ns <= zk_now_ns())
+        if (!engine_device_is_cpu(other->on) && other->pid && is_free(other) && engine_lane_suits(other, job))
             return true;
     }
     return false;
 }
 
-static zk_priority kind_priority(zk_proof_kind kind) {
-    return kind == ZK_KIND_WINNING  ? ZK_PRIORITY_CRITICAL
-           : kind == ZK_KIND_WINDOW ? ZK_PRIORITY_HIGH
-                                    : ZK_PRIORITY_NORMAL;
-}
-
-/* Keys are loaded where the jobs that need them will run. */
-static bool lane_for_kind(const zk_engine *engine, const engine_lane *lane, zk_proof_kind kind) {
-    zk_priority best = ZK_PRIORITY_LOW;
+/* Keys are loaded where the jobs that need them will run: on devices, else by the most special of the CPU's workers. */
+bool engine_lane_for_kind(const zk_engine *engine, const engine_lane *lane, zk_proof_kind kind) {
+    zk_priority urgency = engine_priority(ZK_PRIORITY_UNSPECIFIED, kind), best = ZK_PRIORITY_LOW;
+    bool device = false;
+    if (lane->role == ROLE_CHECKER || lane->state == ZK_WORKER_RETIRED) return false;
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         const engine_lane *other = &engine->lanes[i];
-        if (other->state != ZK_WORKER_RETIRED && other->min_priority <= kind_priority(kind) &&
-            other->min_priority > best)
-            best = other->min_priority;
+        if (other->role == ROLE_CHECKER || other->state == ZK_WORKER_RETIRED) continue;
+        device |= !engine_device_is_cpu(other->on);
+        if (other->min_priority <= urgency && other->min_priority > best) best = other->min_priority;
     }
-    return lane->min_priority == best;
+    return device ? !engine_device_is_cpu(lane->on) : lane->min_priority == best;
 }
 
 static bool pick_keys(engine_task *task, zk_engine *engine, engine_lane *lane) {
@@ -108,9 +229,11 @@ static bool pick_keys(engine_task *task, zk_engine *engine, engine_lane *lane) {
         *task = (engine_task){.type = TASK_EVICT, .kind = c->kind, .sector_bytes = c->sector_bytes};
         return true;
     }
+    uint64_t bit = (uint64_t)1 << (lane->on - engine->devices);
     for (engine_key_call *call = engine->key_calls; call; call = call->next) {
-        if (call->taken || call->done || !lane_for_kind(engine, lane, call->kind)) continue;
-        call->taken = true;
+        if (call->devices & bit || call->status != CUZK_OK || !engine_lane_for_kind(engine, lane, call->kind)) continue;
+        call->devices |= bit;
+        call->n_running++;
         *task = (engine_task){.type = TASK_LOAD, .kind = call->kind, .sector_bytes = call->sector_bytes, .call = call};
         task->priority = ZK_PRIORITY_NORMAL;
         return true;
@@ -118,15 +241,39 @@ static bool pick_keys(engine_task *task, zk_engine *engine, engine_lane *lane) {
     return false;
 }
 
-static bool pick_job(candidate *chosen, zk_engine *engine, engine_lane *lane) {
+/* ---- the choice ---- */
+
+/* How many jobs of the circuit that the lane has just proved may still go before an older one of another. */
+static bool batch_goes_on(const zk_engine *engine, const engine_lane *lane, const engine_job *job) {
+    uint32_t max = engine->options.max_batch;
+    bool same = lane->n_batch && lane->batch_kind == (zk_proof_kind)job->meta.kind &&
+                lane->batch_sector_bytes == job->meta.sector_bytes;
+    if (!max || !same) return !max;
+    return lane->n_batch < max || strcmp(lane->batch_job, job->meta.job_id) == 0;
+}
+
+static void count_batch(engine_lane *lane, const engine_job *job) {
+    bool same = lane->n_batch && lane->batch_kind == (zk_proof_kind)job->meta.kind &&
+                lane->batch_sector_bytes == job->meta.sector_bytes;
+    if (!same) lane->n_batch = 1;
+    if (same && strcmp(lane->batch_job, job->meta.job_id) != 0) lane->n_batch++;
+    lane->batch_kind = (zk_proof_kind)job->meta.kind;
+    lane->batch_sector_bytes = job->meta.sector_bytes;
+    memcpy(lane->batch_job, job->meta.job_id, sizeof lane->batch_job);
+}
+
+static bool pick_job(candidate *chosen, zk_engine *engine, engine_lane *lane, bool ahead) {
     uint64_t now = zk_now_ns();
     candidate head = {0}, near = {0};
+    bool full = engine->options.max_synthesizing && n_synthesizing(engine) >= engine->options.max_synthesizing;
     for (size_t i = 0; i < engine->n_jobs; i++) {
         engine_job *job = engine->jobs[i];
         candidate c = {0};
-        if (job->priority < lane->min_priority || !next_step(&c, job, now)) continue;
-        if (has_own_lane(engine, lane, job->priority)) continue;
-        c.class = lane->min_priority > ZK_PRIORITY_LOW ? job->priority : aged(engine, job, now);
+        if (lane->role != ROLE_CHECKER && !engine_lane_suits(lane, job)) continue;
+        if (!next_step(&c, engine, lane, job, now, ahead)) continue;
+        if (c.type == TASK_PROVE && full && !ahead) continue;
+        if (c.type != TASK_CHECK && (has_own_lane(engine, lane, job) || has_device(engine, lane, job))) continue;
+        c.class = lane->role == ROLE_EXPRESS ? job->priority : aged(engine, job, now);
         c.waited_ns = now - job->accepted_ns;
         c.served_ns = served_of(engine, job->meta.miner_id);
         if (!head.job || goes_before(&c, &head)) head = c;
@@ -135,7 +282,8 @@ static bool pick_job(candidate *chosen, zk_engine *engine, engine_lane *lane) {
             near = c;
     }
     if (!head.job) return false;
-    bool group = near.job && near.class == head.class && head.waited_ns < engine->options.group_wait_ms * 1000000;
+    bool group = near.job && near.class == head.class && head.waited_ns < engine->options.group_wait_ms * 1000000 &&
+                 batch_goes_on(engine, lane, near.job);
     *chosen = group ? near : head;
     return true;
 }
@@ -147,30 +295,59 @@ static bool urgent_waits_memory(const zk_engine *engine, const engine_lane *lane
     return false;
 }
 
+static engine_task task_of(const candidate *c) {
+    return (engine_task){
+        .type = c->type,
+        .job = c->job,
+        .partition = c->partition,
+        .kind = (zk_proof_kind)c->job->meta.kind,
+        .sector_bytes = c->job->meta.sector_bytes,
+        .priority = c->job->priority,
+    };
+}
+
+/* The process has a job open that is over, or may have. */
+static bool must_forget(zk_engine *engine, const engine_lane *lane) {
+    if (!lane->pid || lane->n_promises) return false;
+    if (!lane->job_at_hand[0]) return lane->looked_ahead;
+    const engine_job *job = engine_job_find(engine, lane->job_at_hand);
+    return !job || !engine_job_is_open(job);
+}
+
 bool engine_pick(engine_task *task, zk_engine *engine, engine_lane *lane) {
     if (engine->draining || engine->stopping || lane->state == ZK_WORKER_RETIRED) return false;
     if (lane->not_before_ns > zk_now_ns()) return false;
-    if (pick_keys(task, engine, lane)) return true;
+    if (lane->role != ROLE_CHECKER && pick_keys(task, engine, lane)) return true;
     if (urgent_waits_memory(engine, lane) || engine->fleet_lost) return false;
     candidate c;
-    if (!pick_job(&c, engine, lane)) return false;
+    if (!pick_job(&c, engine, lane, false)) {
+        *task = (engine_task){.type = TASK_FORGET};
+        return must_forget(engine, lane);
+    }
     engine_job *job = c.job;
     engine_job_hold(job);
     engine->miner_time_ns = c.served_ns;
-    *task = (engine_task){
-        .type = c.type,
-        .job = job,
-        .partition = c.partition,
-        .kind = (zk_proof_kind)job->meta.kind,
-        .sector_bytes = job->meta.sector_bytes,
-        .priority = job->priority,
-    };
-    if (c.type == TASK_PREPARE) {
+    *task = task_of(&c);
+    if (c.type == TASK_CHECK) {
+        job->check = CHECK_TAKEN;
+    } else if (c.type == TASK_PREPARE) {
         job->phase = ENGINE_PREPARING;
     } else {
+        count_batch(lane, job);
         job->partitions[c.partition].taken = true;
         job->partitions[c.partition].lane = (int)lane->id;
     }
+    engine_promises_prune(lane);
+    return true;
+}
+
+bool engine_peek(engine_task *task, zk_engine *engine, engine_lane *lane) {
+    candidate c;
+    uint32_t n = 0, max = engine->options.max_prepared;
+    for (unsigned i = 0; i < engine->n_lanes; i++) n += engine->lanes[i].n_promises;
+    if (engine->draining || engine->stopping || engine->fleet_lost || (max && n >= max)) return false;
+    if (!pick_job(&c, engine, lane, true) || c.type == TASK_CHECK) return false;
+    *task = task_of(&c);
     return true;
 }
 

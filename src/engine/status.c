@@ -240,9 +240,12 @@ static void view_worker(zk_worker_view *v, const engine_lane *lane) {
         .n_crashes = lane->n_crashes,
         .n_starts = lane->n_starts,
         .rss_bytes = lane->pid ? zk_memory_of_process(lane->pid) : 0,
-        .reserved_bytes = lane->reserved_bytes,
-        .memory_total_bytes = lane->device_memory_bytes ? lane->device_memory_bytes : lane->engine->machine_bytes,
-        .memory_free_bytes = zk_memory_available(),
+        .reserved_bytes = lane->host_bytes,
+        .device_reserved_bytes = lane->device_bytes,
+        .checks_only = lane->role == ROLE_CHECKER,
+        .device_ordinal = lane->on->ordinal,
+        .memory_total_bytes = lane->device_total_bytes ? lane->device_total_bytes : lane->engine->machine_bytes,
+        .memory_free_bytes = lane->device_total_bytes ? lane->device_free_bytes : zk_memory_available(),
     };
     memcpy(v->device_kind, lane->device_kind, sizeof v->device_kind);
     memcpy(v->device, lane->device, sizeof v->device);
@@ -276,7 +279,7 @@ static void view_srs(builder *b, const zk_engine *engine) {
             v->n_workers++;
             v->ref_count += used;
             v->loading |= c->loading;
-            v->bytes += c->bytes;
+            v->bytes += c->bytes + c->host_bytes;
             if (!c->loading) v->tier = ZK_SRS_HOT;
             v->evictable = v->ref_count == 0;
         }
@@ -356,8 +359,8 @@ static void view_counters(zk_engine_status *s, zk_queue_view *queues, const zk_e
     }
     s->uptime_ms = engine_ms(zk_now_ns() - engine->start_ns);
     s->draining = engine->draining;
-    s->memory_budget_bytes = engine->budget_bytes;
-    s->memory_reserved_bytes = engine->reserved_bytes;
+    s->memory_budget_bytes = engine->host.budget_bytes;
+    s->memory_reserved_bytes = engine->host.reserved_bytes;
     s->machine_memory_bytes = engine->machine_bytes;
     s->n_submitted = engine->n_submitted;
     s->n_joined = engine->n_joined;
@@ -366,6 +369,7 @@ static void view_counters(zk_engine_status *s, zk_queue_view *queues, const zk_e
     s->n_retries = engine->n_retries;
     s->n_wrong_proofs = engine->n_wrong;
     s->n_preempted = engine->n_preempted;
+    s->n_prepared_ahead = engine->n_ahead;
     s->unaccounted_ns = engine->unaccounted_ns;
     s->traced_ns = engine->traced_ns;
     s->n_watches = engine->n_watches;

@@ -146,6 +146,7 @@ static cuzk_status prove(worker *self, const zk_ipc_message *task, zk_ipc_messag
     zk_span *span = zk_span_open_kernel(trace, "inputs"); /* what was not made ahead */
     cuzk_status status = worker_input(&input, self, c->program->n_hints, task->partition, err);
     zk_span_close(trace, span);
+    done->input_ahead = input != &self->own;
     if (status == CUZK_OK) {
         zk_prove_request request = {
             .hints = (const uint8_t(*)[32])input->hints,
@@ -296,6 +297,14 @@ static cuzk_status probe(worker *self, cuzk_err *err) {
     return worker_say(self, message, err);
 }
 
+/* In place of a greeting: what keeps the worker from starting. */
+static void say_why(worker *self, cuzk_status status, const cuzk_err *why) {
+    zk_ipc_message message = {.type = ZK_IPC_HELLO, .version = ZK_IPC_VERSION, .status = (uint32_t)status};
+    snprintf(message.message, sizeof message.message, "%s", why->message);
+    cuzk_status sent = worker_say(self, message, NULL);
+    (void)sent; /* the daemon sees that the process ended */
+}
+
 /* ---- life ---- */
 
 static void destroy(worker *self) {
@@ -330,7 +339,9 @@ cuzk_status zk_worker_run(const zk_worker_options *options, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     worker *self = zk_calloc(1, sizeof *self);
     pthread_t receiver;
-    bool receiving = false;
+    bool receiving = false, greeted = false;
+    cuzk_err own_err = {0};
+    if (!err) err = &own_err; /* the daemon is told */
     if (!self) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the worker");
     /* Signals of a terminal or service manager are the daemon's business, which tells its workers. A worker whose
      * daemon dies, dies: also one that is stopped and sees no end of file. */
@@ -347,6 +358,7 @@ cuzk_status zk_worker_run(const zk_worker_options *options, cuzk_err *err) {
     ZK_GOTO(fault_parse(self, options->fault, err));
     if (options->device && strcmp(options->device, "probe") == 0) {
         status = probe(self, err);
+        greeted = true;
         goto out;
     }
     if (options->lookahead > ZK_WORKER_MAX_LOOKAHEAD)
@@ -359,11 +371,13 @@ cuzk_status zk_worker_run(const zk_worker_options *options, cuzk_err *err) {
     worker_jobs_start(self);
     if (options->lookahead) ZK_GOTO(zk_ahead_create(&self->ahead, err));
     ZK_GOTO(hello(self, err));
+    greeted = true;
     if (pthread_create(&receiver, NULL, receive_loop, self) != 0)
         ZK_GOTO(ZK_FAIL(err, CUZK_EXHAUSTED, "worker: no thread to receive"));
     receiving = true;
     status = serve(self, err);
 out:
+    if (!greeted && status != CUZK_OK) say_why(self, status, err);
     shutdown(options->fd, SHUT_RDWR);
     if (receiving) pthread_join(receiver, NULL);
     destroy(self);

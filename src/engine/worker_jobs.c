@@ -32,9 +32,6 @@ static void drop_job(worker *self, open_job *job) {
     free(job);
 }
 
-/* What a job takes that is read from `n_bytes` of spool: as much again, at most. */
-static uint64_t job_bytes(uint64_t n_bytes) { return 2 * n_bytes; }
-
 /* granted: already reserved for it. */
 static cuzk_status read_job(open_job *to, worker *self, bool check_digest, const uint64_t *granted, zk_trace *trace,
                             cuzk_err *err) {
@@ -47,7 +44,7 @@ static cuzk_status read_job(open_job *to, worker *self, bool check_digest, const
     ZK_GOTO(zk_spooled_open(&spooled, path, check_digest, err));
     zk_span_close(trace, inner);
     if (!granted) {
-        uint64_t bytes = job_bytes(spooled.map.n_bytes);
+        uint64_t bytes = zk_spooled_job_bytes(spooled.map.n_bytes);
         ZK_GOTO(worker_reserve(self, ZK_KIND_UNSPECIFIED, 0, bytes, 0, err));
         to->bytes = bytes;
     }

@@ -99,9 +99,13 @@ static cuzk_status plan(loaded *c, worker *self, const zk_query_masks *masks, cu
     zk_prover_plan(&probe, masks, &device);
     zk_memory_plan_add(&inputs, "inputs", self->n_slots + 1,
                        ((uint64_t)c->program->n_hints + c->program->n_inputs) * 32);
-    bool one = self->backend->caps.shares_host_memory;
-    c->bytes = device.bytes + (one ? inputs.bytes : 0);
-    c->host_bytes = one ? 0 : inputs.bytes;
+    uint64_t most = self->backend->caps.memory_bytes;
+    if (self->backend->caps.shares_host_memory) {
+        c->bytes = device.bytes + inputs.bytes;
+    } else { /* points that a device has no room for stay in host memory */
+        c->bytes = most && device.bytes > most ? most : device.bytes;
+        c->host_bytes = inputs.bytes + (device.bytes - c->bytes);
+    }
     return CUZK_OK;
 }
 

@@ -1,6 +1,7 @@
 #include "rpc/metrics.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/alloc.h"
 
@@ -114,8 +115,27 @@ static void put_memory(FILE *out, const zk_engine_status *st) {
     put(out, "cuzk_retire_pending_items", "gauge", "Blocks that wait to be freed.", st->retire_pending_items);
 }
 
+/* Of devices with memory of their own; what workers have of it adds up. */
+static void put_devices(FILE *out, const zk_engine_status *st) {
+    head(out, "cuzk_gpu_memory_bytes", "gauge", "Memory of a device: in all, free to its worker, reserved by it.");
+    for (size_t i = 0; i < st->n_workers; i++) {
+        const zk_worker_view *w = &st->workers[i];
+        const struct {
+            const char *state;
+            uint64_t bytes;
+        } rows[] = {
+            {"total", w->memory_total_bytes}, {"free", w->memory_free_bytes}, {"reserved", w->device_reserved_bytes}};
+        for (size_t k = 0; k < 3 && strcmp(w->device_kind, "cpu") != 0 && w->pid; k++)
+            fprintf(out, "cuzk_gpu_memory_bytes{gpu=\"%u\",worker=\"%u\",state=\"%s\"} %" PRIu64 "\n",
+                    w->device_ordinal, w->id, rows[k].state, rows[k].bytes);
+    }
+}
+
 static void put_workers(FILE *out, const zk_engine_status *st) {
-    put(out, "cuzk_gpu_workers", "gauge", "Worker processes.", st->n_workers);
+    size_t n_provers = 0;
+    for (size_t i = 0; i < st->n_workers; i++) n_provers += !st->workers[i].checks_only;
+    put(out, "cuzk_gpu_workers", "gauge", "Worker processes that prove.", n_provers);
+    put_devices(out, st);
     head(out, "cuzk_worker_rss_bytes", "gauge", "Resident memory of a worker.");
     for (size_t i = 0; i < st->n_workers; i++)
         fprintf(out, "cuzk_worker_rss_bytes{worker=\"%u\"} %" PRIu64 "\n", st->workers[i].id, st->workers[i].rss_bytes);
@@ -179,6 +199,8 @@ static void print(FILE *out, const zk_engine_status *st) {
     put(out, "cuzk_wrong_proofs_total", "counter", "Proofs that did not verify and were not given out.",
         st->n_wrong_proofs);
     put(out, "cuzk_preemptions_total", "counter", "Times that urgent work stopped other work.", st->n_preempted);
+    put(out, "cuzk_partitions_prepared_ahead_total", "counter",
+        "Partitions whose inputs were made beside the proof of another.", st->n_prepared_ahead);
     put_memory(out, st);
     put_seconds(out, "cuzk_traced_seconds_total", "Time of partitions.", st->traced_ns);
     put_seconds(out, "cuzk_unaccounted_seconds_total", "Time of partitions that no span covers.", st->unaccounted_ns);

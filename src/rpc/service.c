@@ -264,6 +264,33 @@ static void handle_evict(zk_rpc_call *call) {
 
 /* ---- what it is doing ---- */
 
+static bool is_device(const zk_worker_view *w) { return strcmp(w->device_kind, "cpu") != 0; }
+
+/* One entry a device, whichever of its workers is busy; the CPU's workers only where nothing else proves. */
+static size_t list_gpus(Cuzk__V1__GPUStatus *gpus, Cuzk__V1__GPUStatus **list, const zk_engine_status *st) {
+    bool devices = false;
+    size_t n = 0;
+    for (size_t i = 0; i < st->n_workers; i++) devices |= is_device(&st->workers[i]);
+    for (size_t i = 0; i < st->n_workers; i++) {
+        const zk_worker_view *w = &st->workers[i];
+        if (!w->device[0] || w->checks_only || (devices && !is_device(w))) continue; /* [0]: not started yet */
+        size_t k = devices ? 0 : n;
+        while (k < n && gpus[k].ordinal != w->device_ordinal) k++;
+        Cuzk__V1__GPUStatus *g = &gpus[k];
+        if (k < n && (g->current_job_id[0] || !w->job_id[0])) continue;
+        list[k] = g;
+        n += k == n;
+        cuzk__v1__gpustatus__init(g);
+        g->ordinal = w->device_ordinal;
+        g->name = text_of(w->device);
+        g->vram_total_bytes = w->memory_total_bytes;
+        g->vram_free_bytes = w->memory_free_bytes;
+        g->current_job_id = text_of(w->job_id);
+        g->current_proof_kind = text_of(w->job_id[0] ? zk_rpc_kind_name(w->kind) : "");
+    }
+    return n;
+}
+
 static void reply_status(zk_rpc_call *call, const zk_engine_status *st) {
     Cuzk__V1__GetStatusResponse r = CUZK__V1__GET_STATUS_RESPONSE__INIT;
     size_t n = st->n_workers + st->n_srs + st->n_queues;
@@ -274,19 +301,7 @@ static void reply_status(zk_rpc_call *call, const zk_engine_status *st) {
     if (gpus && gpu_list && srs && queues) {
         Cuzk__V1__SRSStatus **srs_list = (void *)(gpu_list + st->n_workers);
         Cuzk__V1__QueueStatus **queue_list = (void *)(gpu_list + st->n_workers + st->n_srs);
-        for (size_t i = 0; i < st->n_workers; i++) {
-            const zk_worker_view *w = &st->workers[i];
-            if (!w->device[0]) continue; /* not started: it has no device yet */
-            Cuzk__V1__GPUStatus *g = gpu_list[r.n_gpus] = &gpus[r.n_gpus];
-            r.n_gpus++;
-            cuzk__v1__gpustatus__init(g);
-            g->ordinal = w->device_ordinal;
-            g->name = text_of(w->device);
-            g->vram_total_bytes = w->memory_total_bytes;
-            g->vram_free_bytes = w->memory_free_bytes;
-            g->current_job_id = text_of(w->job_id);
-            g->current_proof_kind = text_of(w->job_id[0] ? zk_rpc_kind_name(w->kind) : "");
-        }
+        r.n_gpus = list_gpus(gpus, gpu_list, st);
         for (size_t i = 0; i < st->n_srs; i++) {
             const zk_srs_view *v = &st->srs[i];
             Cuzk__V1__SRSStatus *m = srs_list[i] = &srs[i];

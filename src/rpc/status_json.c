@@ -85,6 +85,8 @@ static void put_workers(zk_json_writer *j, const zk_engine_status *st) {
         zk_json_put_u64(j, "pid", (uint64_t)(w->pid > 0 ? w->pid : 0));
         zk_json_put_u64(j, "rss_bytes", w->rss_bytes);
         zk_json_put_u64(j, "reserved_bytes", w->reserved_bytes);
+        zk_json_put_u64(j, "device_reserved_bytes", w->device_reserved_bytes);
+        zk_json_put_bool(j, "checks_only", w->checks_only);
         zk_json_put_u64(j, "memory_total_bytes", w->memory_total_bytes);
         zk_json_put_u64(j, "memory_free_bytes", w->memory_free_bytes);
         zk_json_put_u64(j, "proved", w->n_proved);
@@ -146,6 +148,7 @@ static void put_counters(zk_json_writer *j, const zk_engine_status *st) {
     zk_json_put_u64(j, "retries", st->n_retries);
     zk_json_put_u64(j, "wrong_proofs", st->n_wrong_proofs);
     zk_json_put_u64(j, "preemptions", st->n_preempted);
+    zk_json_put_u64(j, "prepared_ahead", st->n_prepared_ahead);
     zk_json_end(j);
 }
 

@@ -207,9 +207,10 @@ static void test_bad_values(void) {
         zk_config_destroy(c);
     }
     static const char *const contradictions[] = {
-        "daemon.listen = []\n",         "daemon.listen = \"nowhere\"\n",  "daemon.listen = \"host:99999\"\n",
-        "daemon.tls_key = \"k\"\n",     "daemon.tls_client_ca = \"k\"\n", "daemon.socket_mode = \"rw\"\n",
-        "gpus.devices = [\"first\"]\n", "daemon.listen = \"unix://x\"\n", "daemon.status_listen = \"80\"\n",
+        "daemon.listen = []\n",           "daemon.listen = \"nowhere\"\n",   "daemon.listen = \"host:99999\"\n",
+        "daemon.tls_key = \"k\"\n",       "daemon.tls_client_ca = \"k\"\n",  "daemon.socket_mode = \"rw\"\n",
+        "gpus.devices = [\"first\"]\n",   "gpus.devices = [\"auto\", 0]\n",  "gpus.devices = \"cuda:\"\n",
+        "daemon.listen = \"unix://x\"\n", "daemon.status_listen = \"80\"\n",
     };
     for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++) {
         cuzk_err err = {0};

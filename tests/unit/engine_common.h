@@ -167,13 +167,14 @@ static inline size_t test_count_files(const char *dir) {
 /* Two devices that are the CPU in disguise: what the engine does with devices of their own needs none. */
 #define TEST_DEVICE_BYTES ((uint64_t)1 << 30)
 static inline cuzk_status test_cuda_count(int *n, cuzk_err *err) {
-    (void)err;
-    *n = 2;
-    return CUZK_OK;
+    const char *count = getenv("CUZK_TEST_DEVICES");
+    *n = count ? atoi(count) : 2;
+    return *n ? CUZK_OK : ZK_FAIL(err, CUZK_DEVICE, "none in this test");
 }
 static inline cuzk_status test_cuda_open(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool,
                                          cuzk_err *err) {
-    if (ordinal >= 2 || memory_bytes) return ZK_FAIL(err, CUZK_DEVICE, "device %d: there are 2", ordinal);
+    if (ordinal >= 2 || memory_bytes || getenv("CUZK_TEST_BROKEN"))
+        return ZK_FAIL(err, CUZK_DEVICE, "device %d: there are 2", ordinal);
     ZK_TRY(zk_backend_open_cpu(backend, pool, err));
     zk_backend_caps *caps = &(*backend)->caps;
     caps->kind = "cuda";
@@ -202,6 +203,8 @@ static inline int test_worker_main(int argc, char **argv) {
         if (strcmp(argv[i], "--spool") == 0) options.spool_dir = argv[i + 1];
         if (strcmp(argv[i], "--fault") == 0) options.fault = argv[i + 1];
     }
+    const char *fault = getenv("CUZK_TEST_FAULT_OF_0");
+    if (fault && options.device && strcmp(options.device, "cuda:0") == 0) options.fault = fault;
     return cuzk_status_exit_code(zk_worker_run(&options, &err));
 }
 

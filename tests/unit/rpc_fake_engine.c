@@ -19,7 +19,7 @@ struct zk_engine {
     zk_watch *watches;
     cuzk_status fail_status;
     char fail_message[200];
-    bool loaded;
+    bool loaded, devices;
 };
 
 struct zk_content {
@@ -77,6 +77,8 @@ void fake_fail_submit(zk_engine *e, cuzk_status status, const char *message) {
     e->fail_status = status;
     snprintf(e->fail_message, sizeof e->fail_message, "%s", message);
 }
+
+void fake_use_devices(zk_engine *e) { e->devices = true; }
 
 static fake_job *find(zk_engine *e, const char *job_id) {
     for (size_t i = 0; i < e->n_jobs; i++)
@@ -270,11 +272,30 @@ typedef struct view {
     zk_queue_view queues[4];
     zk_job_view jobs[2];
     zk_partition_view partitions[3];
-    zk_worker_view workers[1];
+    zk_worker_view workers[5];
     zk_srs_view srs[2];
     zk_memory_view memory[1];
     zk_histogram histograms[1];
 } view;
+
+static void show_devices(view *v) {
+    const zk_worker_view gpu = {.pid = 1,
+                                .device_kind = "cuda",
+                                .device = "GPU",
+                                .partition = -1,
+                                .memory_total_bytes = 8000,
+                                .memory_free_bytes = 4000,
+                                .device_reserved_bytes = 3000};
+    v->workers[1] = v->workers[0];
+    memcpy(v->workers[1].device_kind, "cuda", 5);
+    memcpy(v->workers[1].device, "GPU", 4);
+    v->workers[0] = v->workers[2] = gpu;
+    v->workers[2].device_ordinal = 1;
+    v->workers[3] = v->workers[4] = (zk_worker_view){.pid = 1, .device_kind = "cpu", .device = "CPU", .partition = -1};
+    v->workers[4].checks_only = true;
+    for (unsigned i = 0; i < 5; i++) v->workers[i].id = i;
+    v->status.n_workers = 5;
+}
 
 cuzk_status zk_engine_get_status(zk_engine_status **status, zk_engine *e, cuzk_err *err) {
     (void)err;
@@ -326,6 +347,7 @@ cuzk_status zk_engine_get_status(zk_engine_status **status, zk_engine *e, cuzk_e
     v->status.queues = v->queues, v->status.n_queues = 4;
     v->status.jobs = v->jobs, v->status.n_jobs = 2;
     v->status.workers = v->workers, v->status.n_workers = 1;
+    if (e->devices) show_devices(v);
     v->status.srs = v->srs, v->status.n_srs = 2;
     v->status.memory = v->memory, v->status.n_memory = 1;
     v->status.histograms = v->histograms, v->status.n_histograms = 1;

@@ -521,6 +521,26 @@ static void test_status_and_keys(void) {
     stop();
 }
 
+/* One entry a device, with the job of whichever of its workers has one. */
+static void test_devices(void) {
+    start();
+    fake_use_devices(fx.engine);
+    Cuzk__V1__GetStatusRequest q = CUZK__V1__GET_STATUS_REQUEST__INIT;
+    Cuzk__V1__GetStatusResponse *s = ask("GetStatus", &q.base, &cuzk__v1__get_status_response__descriptor);
+    ZK_CHECKF(s->n_gpus == 2, "%zu devices", s->n_gpus);
+    ZK_CHECK(s->gpus[0]->ordinal == 0 && strcmp(s->gpus[0]->name, "GPU") == 0);
+    ZK_CHECK(strcmp(s->gpus[0]->current_job_id, "run-1") == 0);
+    ZK_CHECK(s->gpus[1]->ordinal == 1 && !s->gpus[1]->current_job_id[0] && !s->gpus[1]->current_proof_kind[0]);
+    ZK_CHECK(s->gpus[1]->vram_total_bytes == 8000 && s->gpus[1]->vram_free_bytes == 4000);
+    protobuf_c_message_free_unpacked(&s->base, NULL);
+    Cuzk__V1__GetMetricsRequest g = CUZK__V1__GET_METRICS_REQUEST__INIT;
+    Cuzk__V1__GetMetricsResponse *t = ask("GetMetrics", &g.base, &cuzk__v1__get_metrics_response__descriptor);
+    ZK_CHECK(strstr(t->prometheus_text, "\ncuzk_gpu_workers 4\n"));
+    ZK_CHECK(strstr(t->prometheus_text, "\ncuzk_gpu_memory_bytes{gpu=\"1\",worker=\"2\",state=\"reserved\"} 3000\n"));
+    protobuf_c_message_free_unpacked(&t->base, NULL);
+    stop();
+}
+
 /* ---- health, reflection, the end ---- */
 
 static uint64_t health(const char *service, cuzk_status want) {
@@ -727,5 +747,5 @@ static void test_http(void) {
 
 ZK_TEST_MAIN(ZK_CASE(test_submit), ZK_CASE(test_submit_malformed), ZK_CASE(test_limits_and_failures),
              ZK_CASE(test_await), ZK_CASE(test_many_waiting), ZK_CASE(test_prove), ZK_CASE(test_cancel),
-             ZK_CASE(test_status_and_keys), ZK_CASE(test_health_and_end), ZK_CASE(test_reflection),
-             ZK_CASE(test_unix_socket), ZK_CASE(test_bad_options), ZK_CASE(test_http))
+             ZK_CASE(test_status_and_keys), ZK_CASE(test_devices), ZK_CASE(test_health_and_end),
+             ZK_CASE(test_reflection), ZK_CASE(test_unix_socket), ZK_CASE(test_bad_options), ZK_CASE(test_http))
