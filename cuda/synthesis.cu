@@ -15,6 +15,7 @@ namespace {
 /* Threads need not be many for templates so small. */
 constexpr u32 SMALL_BITS = 4096, SMALL_STEP = 256;
 constexpr u32 SHARED_BYTES = 160 << 10; /* of a block, at most: what is larger lies in global memory */
+constexpr u32 SMALL_BYTES = 4 << 10;    /* of shared memory for a warp */
 constexpr u32 ROWS_AT_ONCE = 8192;      /* rows of one instance for a block, */
 constexpr u32 SMALL_ROWS = 1024;        /* for a warp, */
 constexpr u32 SUMS_AT_ONCE = 4096;      /* sums for a block, */
@@ -27,7 +28,7 @@ u32 round_up(u32 v, u32 to) { return (v + to - 1) / to * to; }
 
 /* What the kernels do not need to know of a template. */
 struct template_plan {
-    bool large_witness, large_sums, hash_only, global_bits;
+    bool large_witness, large_sums, hash_only, bits_only, global_bits;
     u32 scratch_bytes, hash_bytes; /* Poseidon: shared memory of a warp, of a thread */
     u32 n_bits;                    /* bytes of the witness's bits: 0 .. own + n_own - 1 */
     u32 sum_terms;
@@ -59,11 +60,18 @@ struct circuit_image {
     const zk_program *p;
     u32 blocks; /* that the device runs at a time, two on a multiprocessor */
     u32 hashes_by_thread;
+    u32 shared_bytes = SHARED_BYTES;
 
     circuit_image(const zk_program *program, const zk_cuda *device) : p(program) {
         blocks = device ? 2 * (u32)device->multiprocessors : UINT32_MAX;
         hashes_by_thread = device && device->tune_hashes ? device->tune_hashes : HASHES_BY_THREAD;
         if (device && device->tune_blocks) blocks = device->tune_blocks;
+#if !defined(ZK_CUDA_EMULATE)
+        int most = 0;
+        if (device &&
+            cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device->ordinal) == cudaSuccess)
+            shared_bytes = std::min(shared_bytes, (u32)most - 1024); /* what the driver takes for itself */
+#endif
     }
     cuzk_status make(cuzk_err *err);
     void make_poseidon(u32 arity, const zk_poseidon_params *params);
@@ -194,7 +202,6 @@ bool is_warp_op(const zk_template *t, const zk_op *op) {
     const auto is_long = [&](u32 lc) { return lc != ZK_NO_LC && t->lc_start[lc + 1] - t->lc_start[lc] >= SUM_LONG; };
     switch ((zk_op_code)op->code) {
     case ZK_OP_BITS:
-    case ZK_OP_SUM32:
     case ZK_OP_POSEIDON:
         return true;
     case ZK_OP_LC:
@@ -235,6 +242,7 @@ void circuit_image::make_steps(const zk_template *t, circuit_template *r, templa
         *n = t->lc_start[lc + 1] - t->lc_start[lc];
         *first = put_terms(t, r, wide_rank.data(), t->lc_terms + t->lc_start[lc], *n);
     };
+    const size_t first_op = ops.size();
     r->steps = (u32)steps.size();
     r->n_steps = n_steps;
     for (u32 s = 0; s < n_steps; s++) {
@@ -249,11 +257,26 @@ void circuit_image::make_steps(const zk_template *t, circuit_template *r, templa
                                          three ? operand_of(op->c >> 1) : 0));
         }
         step.n_bit_ops = (u32)bit_ops.size() - step.bit_ops;
+        step.sums = (u32)lits.size();
+        for (u32 k = start[s]; k < start[s + 1]; k++) {
+            const zk_op *op = &t->ops[order[k]];
+            if (op->code == ZK_OP_SUM32) step.sum_words = std::max(step.sum_words, 32 * (op->b + 1));
+        }
+        for (u32 k = start[s]; k < start[s + 1]; k++) {
+            const zk_op *op = &t->ops[order[k]];
+            if (op->code != ZK_OP_SUM32) continue;
+            const u32 at = step.sums + step.n_sums++ * step.sum_words;
+            lits.resize(at + step.sum_words, ZK_LIT_FALSE);
+            lits[at + SUM32_DST] = operand_of(op->dst);
+            lits[at + SUM32_N] = op->n;
+            lits[at + SUM32_CONSTANT] = op->c;
+            for (u32 i = 0; i < 32 * op->b; i++) lits[at + 32 + i] = lit_of(t->lits[op->a + i]);
+        }
+        step.ops = (u32)ops.size();
         for (int pass = 0; pass < 2; pass++) {
-            const u32 first = (u32)ops.size();
             for (u32 k = start[s]; k < start[s + 1]; k++) {
                 const zk_op *op = &t->ops[order[k]];
-                if (is_bit_op(op) || is_warp_op(t, op) != (pass == 1)) continue;
+                if (is_bit_op(op) || op->code == ZK_OP_SUM32 || is_warp_op(t, op) != (pass == 1)) continue;
                 circuit_op d = {};
                 d.code = op->code | (u32)op->n << 16;
                 d.dst = operand_of(op->dst);
@@ -263,10 +286,6 @@ void circuit_image::make_steps(const zk_template *t, circuit_template *r, templa
                 switch ((zk_op_code)op->code) {
                 case ZK_OP_BITS:
                     d.a = operand_of(op->a);
-                    break;
-                case ZK_OP_SUM32:
-                    d.a = (u32)lits.size();
-                    for (u32 i = 0; i < 32 * op->b; i++) lits.push_back(lit_of(t->lits[op->a + i]));
                     break;
                 case ZK_OP_POSEIDON:
                     d.a = (u32)lits.size();
@@ -284,15 +303,18 @@ void circuit_image::make_steps(const zk_template *t, circuit_template *r, templa
                     break;
                 }
                 ops.push_back(d);
+                ++(pass ? step.n_warp_ops : step.n_lane_ops);
             }
-            (pass ? step.warp_ops : step.lane_ops) = first;
-            (pass ? step.n_warp_ops : step.n_lane_ops) = (u32)ops.size() - first;
         }
-        if (step.n_bit_ops + 4 * (u64)step.n_lane_ops > SMALL_STEP || step.n_warp_ops > 2) plan->large_witness = true;
+        if (step.n_bit_ops + 4 * (u64)step.n_lane_ops > SMALL_STEP || step.n_warp_ops + step.n_sums > 2)
+            plan->large_witness = true;
         steps.push_back(step);
     }
+    plan->bits_only = r->n_steps && ops.size() == first_op;
+    steps.resize(steps.size() + 2); /* kernels read two steps ahead */
     if (plan->n_bits > SMALL_BITS) plan->large_witness = true;
-    plan->hash_only = t->n_ops == 1 && t->ops[0].code == ZK_OP_POSEIDON && t->n_wide == t->n_aux && !t->n_inputs;
+    plan->hash_only = t->n_ops == 1 && t->ops[0].code == ZK_OP_POSEIDON && t->n_wide == t->n_aux && !t->n_inputs &&
+                      HASH_THREADS * plan->hash_bytes <= shared_bytes;
 }
 
 /* ---- the rows of a template ---- */
@@ -379,7 +401,7 @@ cuzk_status circuit_image::make_template(u32 id, cuzk_err *err) {
         throw;
     }
     free(defined);
-    plan.global_bits = round_up(plan.n_bits, 16) + WARPS * plan.scratch_bytes > SHARED_BYTES;
+    plan.global_bits = round_up(plan.n_bits, 16) + WARPS * plan.scratch_bytes > shared_bytes;
     if (plan.global_bits) plan.large_witness = true;
     templates.push_back(r);
     plans.push_back(plan);
@@ -421,6 +443,7 @@ void circuit_image::make_level(u32 k) {
     std::vector<u32> small, small_bytes, hashes;
     std::vector<u32> count(p->n_templates);
     u32 scratch = 0, global_bytes = 0;
+    bool bits_only = true;
     const u32 *begin = p->order + p->level_start[k], *end = p->order + p->level_start[k + 1];
     for (const u32 *i = begin; i < end; i++) count[p->instances[*i].template_id]++;
     for (const u32 *i = begin; i < end; i++) {
@@ -429,6 +452,7 @@ void circuit_image::make_level(u32 k) {
         if (!templates[id].n_steps) continue;
         if (plan.hash_only && count[id] >= hashes_by_thread) continue;
         scratch = std::max(scratch, plan.scratch_bytes);
+        bits_only = bits_only && plan.bits_only;
         circuit_item x = {};
         x.first = *i;
         x.stride = round_up(plan.n_bits, 16);
@@ -451,14 +475,14 @@ void circuit_image::make_level(u32 k) {
         launch.kind = circuit_launch::HASHES;
         launch.first = (u32)list.size();
         launch.n = count[id];
-        launch.shared_bytes = plan.hash_bytes; /* of a thread */
+        launch.shared_bytes = HASH_THREADS * plan.hash_bytes;
         for (const u32 *i = begin; i < end; i++)
             if (p->instances[*i].template_id == id) list.push_back(*i);
         witness.push_back(launch);
     }
     circuit_launch launch = {};
     launch.scratch_bytes = scratch;
-    launch.kind = circuit_launch::INSTANCES;
+    launch.kind = bits_only ? circuit_launch::INSTANCES_OF_BITS : circuit_launch::INSTANCES;
     add_items(&witness, large, small, small_bytes, launch, WARPS * scratch);
     launch.kind = circuit_launch::INSTANCES_GLOBAL;
     launch.global_bytes = global_bytes;
@@ -473,11 +497,11 @@ void circuit_image::make_evaluation() {
         const template_plan &plan = plans[p->instances[i].template_id];
         /* a word more for what ports leave over, one for the shift of the own bits */
         const u32 bytes = round_up((t.own + t.n_own + 64) / 8, 16);
-        const bool global = bytes > SHARED_BYTES;
+        const bool global = bytes > shared_bytes - 1024;
         circuit_item x = {};
         x.first = i;
         x.stride = global ? round_up((t.own + 64) / 8, 16) : bytes;
-        if (t.n_rows > SMALL_ROWS || global) {
+        if (t.n_rows > SMALL_ROWS || bytes > SMALL_BYTES) {
             for (x.begin = 0; x.begin < t.n_rows; x.begin = x.end) {
                 x.end = std::min(t.n_rows, x.begin + ROWS_AT_ONCE);
                 large[global].push_back(x);
@@ -486,7 +510,7 @@ void circuit_image::make_evaluation() {
             small.push_back(i);
             small_bytes.push_back(bytes);
         }
-        if (plan.large_sums || (global && t.n_sums)) {
+        if (plan.large_sums || bytes > SMALL_BYTES) {
             for (x.begin = 0; x.begin < t.n_sums; x.begin = x.end) {
                 x.end = std::min(t.n_sums, x.begin + SUMS_AT_ONCE);
                 large_sums[global].push_back(x);

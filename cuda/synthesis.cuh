@@ -21,6 +21,7 @@ namespace zk {
 
 constexpr u32 TEAM = 256; /* threads of a block: one large instance, or up to eight small ones, a warp each */
 constexpr u32 WARPS = TEAM / 32;
+constexpr u32 HASH_THREADS = 64; /* of a block, where a thread makes one Poseidon permutation */
 
 /* A local variable: kind and number. */
 constexpr u32 OPERAND_KIND = 0xc0000000u, OPERAND_INDEX = 0x3fffffffu;
@@ -29,29 +30,34 @@ constexpr u32 OPERAND_WIDE = 0x40000000u;  /* wide value that the instance adds 
 constexpr u32 OPERAND_INPUT = 0x80000000u; /* input that it adds */
 constexpr u32 OPERAND_PORT = 0xc0000000u;  /* port that is a wide value or an input */
 
-struct circuit_instance {
+struct alignas(16) circuit_instance {
     u32 template_id, first_aux, first_row, first_input, first_wide, first_hint, first_port, unused;
 };
-struct circuit_term {
+struct alignas(8) circuit_term {
     u32 operand, coef;
 };
 
 /* dst (bit) <- bit a | b << 1 | c << 2 of a truth table. Four bits of the table above the numbers of dst and of a. */
 typedef uint4 circuit_bit_op; /* dst | table << 28, a | table >> 4 << 28, b, c */
 
+/* ZK_OP_SUM32 with its operands, so that one round of loads brings all: rows of 32 words, a lane each. Row 0: bit dst,
+ * n, constant. Row k: literals (bit << 1 | negated) of word k; the sums of one step have equally many rows, those that
+ * a sum does not need are false throughout. */
+enum { SUM32_DST, SUM32_N, SUM32_CONSTANT };
+
 /* All other operations of program.h. */
-struct circuit_op {
+struct alignas(16) circuit_op {
     u32 code; /* zk_op_code | n << 16 */
     u32 dst;  /* operand; ZK_OP_POSEIDON: first wide value */
     u32 a, n_a, b, n_b, c, n_c;
-    /* HINT: a hint. HINT_BIT: a hint, b bit. BITS: a operand, b first bit. SUM32: a first of lits, b words, c constant.
-     * LC, MULADD: terms a .. a + n_a - 1, likewise b and c. POSEIDON: a first of lits (operands), b coefficient, c
-     * index into poseidons. */
+    /* HINT: a hint. HINT_BIT: a hint, b bit. BITS: a operand, b first bit. LC, MULADD: terms a .. a + n_a - 1, likewise
+     * b and c. POSEIDON: a first of lits (operands), b coefficient, c index into poseidons. */
 };
 
-/* Operations that do not depend on each other: one a thread, then one a warp. */
-struct circuit_step {
-    u32 bit_ops, n_bit_ops, lane_ops, n_lane_ops, warp_ops, n_warp_ops, unused[2];
+/* Operations that do not depend on each other: one a thread or one a warp; `ops` has those for threads, then those for
+ * warps. sum_words: of one sum, its rows together. */
+struct alignas(16) circuit_step {
+    u32 bit_ops, n_bit_ops, sums, n_sums, sum_words, ops, n_lane_ops, n_warp_ops;
 };
 
 /* A row of one matrix. x: kind, and for ROW_SMALL the constant + ROW_SMALL_BIAS << 2, three coefficients (as in
@@ -76,12 +82,12 @@ struct circuit_template {
     u32 sums, n_sums, n_long; /* into sums; the first n_long have SUM_LONG or more terms */
 };
 
-struct circuit_poseidon { /* offsets into constants, as in zk_poseidon_params */
+struct alignas(16) circuit_poseidon { /* offsets into constants, as in zk_poseidon_params */
     u32 width, partial_rounds, compressed, mds, pre_sparse, w_hat, v_rest, unused;
 };
 
 /* Work of one block: one instance, or (count > 0) a warp each for instances list[first .. first + count - 1]. */
-struct circuit_item {
+struct alignas(16) circuit_item {
     u32 first, count;
     u32 stride;     /* shared memory of an instance, bytes */
     u32 begin, end; /* rows or sums, of the one instance */
@@ -109,11 +115,12 @@ struct circuit_tables {
     u32 n_inputs;
 };
 
-/* One launch over items [first, first + n). */
+/* One launch over items (INSTANCES_OF_BITS: with no operations but those on bits and sums of 32 bits; INSTANCES_GLOBAL:
+ * whose bits do not fit shared memory) first .. first + n - 1. */
 struct circuit_launch {
-    enum kind_of { INSTANCES, INSTANCES_GLOBAL, HASHES } kind;
-    u32 first, n; /* items; HASHES: entries of the list */
-    u32 shared_bytes;
+    enum kind_of { INSTANCES, INSTANCES_OF_BITS, INSTANCES_GLOBAL, HASHES } kind;
+    u32 first, n;      /* items; HASHES: entries of the list */
+    u32 shared_bytes;  /* of a block */
     u32 scratch_bytes; /* of a warp, for its Poseidon permutations */
     u32 global_bytes;  /* INSTANCES_GLOBAL: bits of an instance */
 };
@@ -132,6 +139,13 @@ struct zk_cuda_program {
 };
 
 namespace zk {
+
+/* Dynamic shared memory beyond what every kernel may have. */
+template <class Kernel> cuzk_status allow_shared(Kernel kernel, const circuit_launch &launch, cuzk_err *err) {
+    if (launch.shared_bytes <= 48 << 10) return CUZK_OK;
+    ZK_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch.shared_bytes));
+    return CUZK_OK;
+}
 
 /* ---- the values of one instance ---- */
 

@@ -71,15 +71,15 @@ template <class Bits> __device__ u32 row_value(const circuit_row &row, const ins
 /* Rows begin .. end - 1 of an instance. A lane finds out what the value of its row is; then two lanes copy one element,
  * so that a warp writes whole lines. */
 template <class Bits>
-__device__ void write_rows(const eval_job &job, const circuit_instance &x, const circuit_template &t, const Bits &bit,
-                           const uint4 *small, u32 begin, u32 end, const team &team) {
+__device__ __forceinline__ void write_rows(const eval_job &job, const circuit_instance &x, const Bits &bit,
+                                           const uint4 *small, u32 begin, u32 end, const team &team) {
     const instance_view view = {job.t, x, job.full};
     const u32 lane = team.lane();
 #pragma unroll 1
     for (u32 m = 0; m < 3; m++) {
         fr *const out = job.out[m];
         if (!out) continue;
-        const circuit_row *rows = job.t.rows + t.rows[m];
+        const circuit_row *rows = job.t.rows + job.t.templates[x.template_id].rows[m];
         uint4 *const to = (uint4 *)(out + x.first_row);
         for (u32 first = begin + team.warp() * 32; first < end; first += team.n) {
             const u32 value = first + lane < end ? row_value(rows[first + lane], view, bit) : NO_VALUE;
@@ -94,7 +94,8 @@ __device__ void write_rows(const eval_job &job, const circuit_instance &x, const
     }
 }
 
-template <bool GLOBAL> __global__ void __launch_bounds__(256) eval_rows(eval_job job, u32 first_item) {
+template <bool GLOBAL>
+__global__ void __launch_bounds__(256) eval_rows(const __grid_constant__ eval_job job, u32 first_item) {
     ZK_DYNAMIC_SHARED(uint4, shared);
     const circuit_item item = job.t.items[first_item + blockIdx.x];
     const u32 warp = threadIdx.x / 32;
@@ -106,11 +107,12 @@ template <bool GLOBAL> __global__ void __launch_bounds__(256) eval_rows(eval_job
     const circuit_instance x = job.t.instances[item.count ? job.t.list[item.first + warp] : item.first];
     const circuit_template t = job.t.templates[x.template_id];
     const auto bit = load_bits<GLOBAL>(words, job.t, x, t, job.bits, team);
-    write_rows(job, x, t, bit, shared, item.count ? 0 : item.begin, item.count ? t.n_rows : item.end, team);
+    write_rows(job, x, bit, shared, item.count ? 0 : item.begin, item.count ? t.n_rows : item.end, team);
 }
 
 /* Rows that are sums: long ones by warps, then the others by threads. */
-template <bool GLOBAL> __global__ void __launch_bounds__(256) eval_sums(eval_job job, u32 first_item) {
+template <bool GLOBAL>
+__global__ void __launch_bounds__(256) eval_sums(const __grid_constant__ eval_job job, u32 first_item) {
     ZK_DYNAMIC_SHARED(uint4, shared);
     const circuit_item item = job.t.items[first_item + blockIdx.x];
     const u32 warp = threadIdx.x / 32;
@@ -151,10 +153,10 @@ __global__ void __launch_bounds__(256)
 
 extern "C" {
 
-cuzk_status zk_cuda_evaluate(const zk_cuda_program *p, zk_dptr bits, zk_dptr full, zk_dptr a, zk_dptr b, zk_dptr c,
-                             cuzk_err *err) {
+cuzk_status zk_cuda_evaluate(zk_cuda *d, const zk_cuda_program *p, zk_dptr bits, zk_dptr full, zk_dptr a, zk_dptr b,
+                             zk_dptr c, cuzk_err *err) {
     using namespace zk;
-    zk_cuda *d = p->device;
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     eval_job job = {p->t, (const u32 *)(uintptr_t)bits, (fr *)(uintptr_t)full, {}};
     const zk_dptr out[3] = {a, b, c};
     for (int m = 0; m < 3; m++) job.out[m] = (fr *)(uintptr_t)out[m];
@@ -163,8 +165,7 @@ cuzk_status zk_cuda_evaluate(const zk_cuda_program *p, zk_dptr bits, zk_dptr ful
             const bool global = launch.kind == circuit_launch::INSTANCES_GLOBAL;
             const auto kernel =
                 pass ? (global ? eval_sums<true> : eval_sums<false>) : (global ? eval_rows<true> : eval_rows<false>);
-            ZK_CUDA_TRY(
-                cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)launch.shared_bytes));
+            ZK_TRY(allow_shared(kernel, launch, err));
             ZK_RUN_BARRIERS(kernel, launch.n, TEAM, launch.shared_bytes, d->main, job, launch.first);
         }
     const size_t n = (size_t)1 << p->log2_n, n_inputs = p->t.n_inputs;
@@ -186,6 +187,7 @@ cuzk_status zk_cuda_first_unsatisfied(size_t *row, zk_cuda *d, zk_dptr a, zk_dpt
     unsigned long long *least, found;
     *row = n_rows;
     if (n_rows == 0) return CUZK_OK;
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     ZK_TRY(mem.take(&least, 1, "first unsatisfied row", err));
     ZK_CUDA_TRY(cudaMemsetAsync(least, 0xff, sizeof *least, d->main));
     const u64 blocks = ((u64)n_rows + 255) / 256, most = 8 * (u64)d->multiprocessors;

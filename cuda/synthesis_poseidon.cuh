@@ -71,24 +71,26 @@ __device__ inline void poseidon_partial_rounds(fr *state, u32 lane, u32 t, u32 r
     fr e[K];
 #pragma unroll
     for (int k = 0; k < K; k++) e[k] = lane + 32 * k < t ? load(&state[lane + 32 * k]) : fr::zero();
+    const bool own = lane > 0 && lane < t;
+    /* The lane's constants, a round ahead. Lane 0 has w[0] for the end of the round, and the key. */
+    fr w_next = lane < t ? load(&w[lane]) : fr::zero(), v_next = own ? load(&v[lane - 1]) : fr::zero();
     for (u32 r = 0; r < rounds; r++, w += t, v += t - 1) {
-        const bool own = lane > 0 && lane < t;
-        const fr x = e[0], w0 = lane < t ? load(&w[lane]) : fr::zero();
-        const fr p = product(x, lane ? w0 : x);
+        const fr x = e[0], w_now = w_next, v_now = lane ? v_next : w_next, key = load(&keys[r]);
+        const fr p = product(x, lane ? w_now : x);
+        if (r + 1 < rounds) {
+            if (lane < t) w_next = load(&w[t + lane]);
+            if (own) v_next = load(&v[t - 1 + lane - 1]);
+        }
         fr others = lane ? p : fr::zero();
 #pragma unroll
         for (int k = 1; k < K; k++)
             if (lane + 32 * k < t) others = add(others, product(e[k], load(&w[lane + 32 * k])));
         others = warp_sum(others);
         const fr x4 = product(p, p);
-        fr y = product(x4, x);
-        if (lane == 0) {
-            y = add(y, load(&keys[r]));
-            record.sbox(first_sbox + r, x, p, x4, y);
-        }
+        fr y = add(product(x4, x), key);
+        if (lane == 0) record.sbox(first_sbox + r, x, p, x4, y);
         y = broadcast(y);
-        const fr factor = own ? load(&v[lane - 1]) : lane ? fr::zero() : w0;
-        e[0] = add(product(y, factor), lane ? x : others);
+        e[0] = add(product(y, v_now), lane ? x : others);
 #pragma unroll
         for (int k = 1; k < K; k++)
             if (lane + 32 * k < t) e[k] = add(e[k], product(y, load(&v[lane + 32 * k - 1])));
