@@ -11,6 +11,7 @@
 
 #include "backend/backend.h"
 #include "base/alloc.h"
+#include "base/bitmap.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 
@@ -182,13 +183,30 @@ static cuzk_status check_constrained(const zk_columns *columns, const zk_program
                    program->name, (size_t)job.first, instance, name);
 }
 
+/* column[v] += sum of the coefficients of v in a matrix, each times the weight of its row; column: [n_inputs + n_aux]
+ */
+static cuzk_status add_columns(zk_fr *column, const zk_program *program, unsigned matrix, const zk_fr *weights,
+                               zk_pool *pool, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    unsigned n_threads = zk_pool_n_threads(pool);
+    walk_job job = {.program = program, .lagrange = weights, .matrix = matrix, .column = column, .n_parts = n_threads};
+    ZK_GOTO(zk_mem_alloc((void **)&job.port, "setup ports", program->n_ports * sizeof *job.port, err));
+    job.constant = zk_calloc(n_threads, sizeof *job.constant);
+    if (!job.constant) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "setup: out of memory"));
+    zk_pool_for(pool, program->n_instances, 1, walk_range, &job);
+    for (unsigned t = 0; t < n_threads; t++) zk_fr_add(&column[0], &column[0], &job.constant[t].sum);
+    zk_pool_for(pool, job.n_parts, 1, add_ports_range, &job);
+out:
+    zk_mem_free(job.port);
+    free(job.constant);
+    return status;
+}
+
 cuzk_status zk_columns_compute(zk_columns *columns, const zk_program *program, const zk_fr *tau, zk_pool *pool,
                                cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     size_t n_vars = (size_t)program->n_inputs + program->n_aux;
-    unsigned n_threads = zk_pool_n_threads(pool);
     zk_fr *lagrange_values = NULL;
-    walk_job job = {.program = program, .n_parts = n_threads};
 
     *columns = (zk_columns){.n_inputs = program->n_inputs, .n_aux = program->n_aux};
     ZK_TRY(zk_program_log2_domain(&columns->log2_n, program, err));
@@ -198,31 +216,92 @@ cuzk_status zk_columns_compute(zk_columns *columns, const zk_program *program, c
         return ZK_FAIL(err, CUZK_BAD_INPUT, "toxic waste: tau lies in the domain of 2^%u rows", columns->log2_n);
 
     ZK_GOTO(lagrange(&lagrange_values, columns, tau, pool, err));
-    job.lagrange = lagrange_values;
-    ZK_GOTO(zk_mem_alloc((void **)&job.port, "setup ports", program->n_ports * sizeof *job.port, err));
-    for (unsigned m = 0; m < 3; m++)
-        ZK_GOTO(zk_mem_alloc((void **)&columns->value[m], "setup columns", n_vars * sizeof *columns->value[m], err));
-    job.constant = zk_malloc(n_threads * sizeof *job.constant);
-    if (!job.constant) {
-        status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "setup: out of memory");
-        goto out;
-    }
     for (unsigned m = 0; m < 3; m++) {
-        job.matrix = m;
-        job.column = columns->value[m];
-        if (m) memset(job.port, 0, program->n_ports * sizeof *job.port);
-        memset(job.constant, 0, n_threads * sizeof *job.constant);
-        zk_pool_for(pool, program->n_instances, 1, walk_range, &job);
-        for (unsigned t = 0; t < n_threads; t++) zk_fr_add(&job.column[0], &job.column[0], &job.constant[t].sum);
-        zk_pool_for(pool, job.n_parts, 1, add_ports_range, &job);
+        ZK_GOTO(zk_mem_alloc((void **)&columns->value[m], "setup columns", n_vars * sizeof *columns->value[m], err));
+        ZK_GOTO(add_columns(columns->value[m], program, m, lagrange_values, pool, err));
     }
     for (uint32_t i = 0; i < program->n_inputs; i++)
         zk_fr_add(&columns->value[0][i], &columns->value[0][i], &lagrange_values[program->n_rows + i]);
     ZK_GOTO(check_constrained(columns, program, pool, err));
 out:
     zk_mem_free(lagrange_values);
-    zk_mem_free(job.port);
-    free(job.constant);
     if (status != CUZK_OK) zk_columns_clear(columns);
     return status;
+}
+
+typedef struct reweigh_job {
+    zk_fr *weights;
+    zk_fr w;
+    const zk_fr *scale, *power_scale;
+} reweigh_job;
+
+static void reweigh_range(void *ctx, size_t begin, size_t end, unsigned thread) {
+    const reweigh_job *job = ctx;
+    zk_fr power;
+    (void)thread;
+    zk_fr_pow_u64(&power, &job->w, begin);
+    zk_fr_mul(&power, &power, job->power_scale);
+    for (size_t i = begin; i < end; i++) {
+        zk_fr_mul(&job->weights[i], &job->weights[i], job->scale);
+        zk_fr_add(&job->weights[i], &job->weights[i], &power);
+        zk_fr_mul(&power, &power, &job->w);
+    }
+}
+
+cuzk_status zk_columns_reweigh_c(zk_columns *columns, const zk_program *program, const zk_fr *tau, const zk_fr *scale,
+                                 const zk_fr *power_scale, zk_pool *pool, cuzk_err *err) {
+    reweigh_job job = {.scale = scale, .power_scale = power_scale};
+    cuzk_status status = CUZK_OK;
+    zk_fr_root_of_unity(&job.w, columns->log2_n);
+    ZK_TRY(lagrange(&job.weights, columns, tau, pool, err));
+    zk_pool_for(pool, program->n_rows, LAGRANGE_CHUNK, reweigh_range, &job);
+    memset(columns->value[2], 0, (columns->n_inputs + columns->n_aux) * sizeof *columns->value[2]);
+    status = add_columns(columns->value[2], program, 2, job.weights, pool, err);
+    zk_mem_free(job.weights);
+    return status;
+}
+
+/* ---- inputs in C ---- */
+
+/* Local variables of the template that occur in C, but aux variables: [1 + n_ports + n_inputs] */
+static void mark_template(uint8_t *used, const zk_template *t) {
+    const zk_matrix *c = &t->abc[2];
+    uint32_t n = 1 + t->n_ports + t->n_inputs;
+    memset(used, 0, n);
+    for (uint32_t k = 0; k < c->row[t->n_rows]; k++)
+        if (c->terms[k].var < n) used[c->terms[k].var] = 1;
+}
+
+cuzk_status zk_columns_c_inputs(uint64_t *c_input, size_t *n, const zk_program *program, cuzk_err *err) {
+    size_t most = 1, first;
+    bool range;
+    memset(c_input, 0, zk_bitmap_words(program->n_inputs) * 8);
+    for (uint32_t i = 0; i < program->n_templates; i++)
+        most = zk_max_size(most, 1 + (size_t)program->templates[i].n_ports + program->templates[i].n_inputs);
+    uint8_t *used = zk_malloc(most);
+    if (!used) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "inputs of circuit %s: out of memory", program->name);
+    /* template by template: there are few */
+    for (uint32_t id = 0; id < program->n_templates; id++) {
+        const zk_template *t = &program->templates[id];
+        mark_template(used, t);
+        if (!memchr(used, 1, 1 + (size_t)t->n_ports + t->n_inputs)) continue;
+        for (uint32_t i = 0; i < program->n_instances; i++) {
+            const zk_instance *instance = &program->instances[i];
+            const uint32_t *ports = program->ports + instance->first_port;
+            if (instance->template_id != id) continue;
+            if (used[0]) c_input[0] |= 1;
+            for (uint32_t k = 0; k < t->n_ports; k++) {
+                uint32_t input = ports[k] & ZK_PORT_INDEX_MASK;
+                if (used[1 + k] && (ports[k] & ZK_PORT_KIND_MASK) == ZK_PORT_INPUT)
+                    c_input[input / 64] |= UINT64_C(1) << input % 64;
+            }
+            for (uint32_t k = 0; k < t->n_inputs; k++) {
+                uint32_t input = instance->first_input + k;
+                if (used[1 + t->n_ports + k]) c_input[input / 64] |= UINT64_C(1) << input % 64;
+            }
+        }
+    }
+    free(used);
+    *n = zk_bitmap_count(c_input, program->n_inputs, &range, &first);
+    return CUZK_OK;
 }

@@ -17,5 +17,11 @@ typedef struct zk_columns {
 cuzk_status zk_columns_compute(zk_columns *columns, const zk_program *program, const zk_fr *tau, zk_pool *pool,
                                cuzk_err *err) ZK_MUST_USE;
 void zk_columns_clear(zk_columns *columns);
+/* Replaces the columns of C by sums with other weights of the rows: scale L_i(tau) + power_scale w^i in row i, L_i the
+ * Lagrange polynomials and w the root of the domain. Memory: as above. */
+cuzk_status zk_columns_reweigh_c(zk_columns *columns, const zk_program *program, const zk_fr *tau, const zk_fr *scale,
+                                 const zk_fr *power_scale, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
+/* Which inputs occur in C: bitmap [ceil(n_inputs/64)], and their number. */
+cuzk_status zk_columns_c_inputs(uint64_t *c_input, size_t *n, const zk_program *program, cuzk_err *err) ZK_MUST_USE;
 
 #endif

@@ -1,6 +1,7 @@
 #include "groth16/key_scalars.h"
 
 #include "base/alloc.h"
+#include "base/bitmap.h"
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/rand.h"
@@ -101,6 +102,8 @@ void zk_key_scalars_clear(zk_key_scalars *s) {
     zk_columns_clear(&s->columns);
     free(s->rank[0]);
     free(s->rank[1]);
+    free(s->c_input);
+    free(s->c_at_tau);
     zk_wipe(s, sizeof *s);
 }
 
@@ -162,6 +165,109 @@ void zk_key_scalars_done(zk_key_scalars *s, zk_params_section_id id) {
 cuzk_status zk_key_scalars_refuse(zk_params_section_id id, size_t index, cuzk_err *err) {
     return ZK_FAIL(err, CUZK_BAD_INPUT, "toxic waste: point %zu of section %s would be infinity", index,
                    zk_params_section_name(id));
+}
+
+/* ---- prepared ---- */
+
+/* C_v(tau) becomes C_v(tau) less the share that goes over the points of h,
+ * t/z (C_v(tau) - tau^(n-1) sum_i C_(i,v) w^i / n). */
+static cuzk_status reweigh(zk_key_scalars *s, const zk_program *program, const zk_fr *t_over_z, const zk_fr *power,
+                           cuzk_err *err) {
+    zk_fr scale, power_scale, n;
+    zk_fr_sub(&scale, &zk_fr_one, t_over_z);
+    zk_fr_from_u64(&n, s->n_g);
+    zk_fr_inv_var(&n, &n);
+    zk_fr_mul(&power_scale, t_over_z, power);
+    zk_fr_mul(&power_scale, &power_scale, &n);
+    return zk_columns_reweigh_c(&s->columns, program, &s->toxic.tau, &scale, &power_scale, s->pool, err);
+}
+
+static cuzk_status find_c_inputs(zk_key_scalars *s, const zk_program *program, cuzk_err *err) {
+    uint64_t *map = zk_calloc(zk_bitmap_words(program->n_inputs), 8);
+    size_t n = 0;
+    s->c_input = zk_calloc(program->n_inputs, sizeof *s->c_input);
+    s->c_at_tau = zk_calloc(program->n_inputs, sizeof *s->c_at_tau);
+    cuzk_status status = map && s->c_input && s->c_at_tau
+                             ? zk_columns_c_inputs(map, &s->n_c_inputs, program, err)
+                             : ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "key of circuit %s: out of memory", program->name);
+    for (uint32_t i = 0; status == CUZK_OK && i < program->n_inputs; i++) {
+        if (!zk_bitmap_get(map, i)) continue;
+        s->c_input[n] = i;
+        s->c_at_tau[n++] = s->columns.value[2][i];
+    }
+    free(map);
+    return status;
+}
+
+cuzk_status zk_key_scalars_prepare(zk_key_scalars *s, const zk_program *program, cuzk_err *err) {
+    const uint64_t n = UINT64_C(1) << s->columns.log2_n;
+    zk_fr gn, tau_power, z, inv, t_over_z;
+    zk_fr_pow_u64(&gn, &zk_fr_generator, n);
+    zk_fr_sub(&z, &gn, &zk_fr_one);
+    if (zk_fr_eq(&z, &s->columns.t)) /* tau^n = g^n */
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "toxic waste: tau lies on the coset of 2^%u points", s->columns.log2_n);
+    s->n_g = n;
+    zk_fr_pow_u64(&tau_power, &s->toxic.tau, n - 1);
+    zk_fr_inv_var(&inv, &gn);
+    zk_fr_mul(&s->g_power, &tau_power, &inv);
+    zk_fr_inv_var(&inv, &z);
+    zk_fr_mul(&t_over_z, &s->columns.t, &inv);
+    zk_fr_from_u64(&s->g_scale, n);
+    zk_fr_inv_var(&s->g_scale, &s->g_scale);
+    zk_fr_mul(&s->g_scale, &s->g_scale, &inv);
+    zk_fr_mul(&s->g_scale, &s->g_scale, &s->h_scale);
+    ZK_TRY(find_c_inputs(s, program, err));
+    s->n_prepared_l = s->n_c_inputs + s->columns.n_aux;
+    return reweigh(s, program, &t_over_z, &tau_power, err);
+}
+
+/* g_scale x (x g_power - 1)/(tau - x) at x = g w^-j */
+static void get_g_range(void *ctx, size_t begin, size_t end, unsigned thread) {
+    const get_job *job = ctx;
+    const zk_key_scalars *s = job->s;
+    zk_fr denominator[SCALAR_CHUNK], scratch[SCALAR_CHUNK], w_inv, x, t;
+    size_t n = end - begin;
+    (void)thread;
+    zk_fr_root_of_unity(&w_inv, s->columns.log2_n);
+    zk_fr_inv_var(&w_inv, &w_inv);
+    zk_fr_pow_u64(&x, &w_inv, job->first + begin);
+    zk_fr_mul(&x, &x, &zk_fr_generator);
+    for (size_t i = 0; i < n; i++) {
+        zk_fr_sub(&denominator[i], &s->toxic.tau, &x);
+        zk_fr_mul(&t, &x, &s->g_power);
+        zk_fr_sub(&t, &t, &zk_fr_one);
+        zk_fr_mul(&t, &t, &x);
+        zk_fr_mul(&job->out[begin + i], &t, &s->g_scale);
+        zk_fr_mul(&x, &x, &w_inv);
+    }
+    zk_fr_batch_inv_var(denominator, n, scratch);
+    for (size_t i = 0; i < n; i++) zk_fr_mul(&job->out[begin + i], &job->out[begin + i], &denominator[i]);
+}
+
+void zk_key_scalars_get_g(const zk_key_scalars *s, zk_fr *out, size_t first, size_t n) {
+    get_job job = {.s = s, .out = out, .first = first};
+    zk_pool_for(s->pool, n, SCALAR_CHUNK, get_g_range, &job);
+}
+
+static void get_prepared_l_range(void *ctx, size_t begin, size_t end, unsigned thread) {
+    const get_job *job = ctx;
+    const zk_key_scalars *s = job->s;
+    (void)thread;
+    for (size_t i = begin; i < end; i++) {
+        size_t at = job->first + i;
+        zk_fr *r = &job->out[i];
+        if (at < s->n_c_inputs) { /* of C alone, and only what has been taken away */
+            zk_fr_sub(r, &s->columns.value[2][s->c_input[at]], &s->c_at_tau[at]);
+            zk_fr_mul(r, r, &s->aux.of[2]);
+        } else {
+            combine(r, &s->columns, s->columns.n_inputs + at - s->n_c_inputs, &s->aux);
+        }
+    }
+}
+
+void zk_key_scalars_get_prepared_l(const zk_key_scalars *s, zk_fr *out, size_t first, size_t n) {
+    get_job job = {.s = s, .out = out, .first = first};
+    zk_pool_for(s->pool, n, SCALAR_CHUNK, get_prepared_l_range, &job);
 }
 
 /* ---- points ---- */

@@ -27,6 +27,12 @@ typedef struct zk_key_scalars {
     zk_columns columns;
     uint64_t n[ZK_PARAMS_N_SECTIONS]; /* points of each section */
     size_t *rank[2];                  /* of A, B: columns before each block of them that are not zero */
+    /* of a prepared key */
+    uint64_t n_g, n_prepared_l;
+    zk_fr g_scale, g_power; /* t(tau)/(delta n z); tau^(n-1)/g^n */
+    uint32_t *c_input;      /* inputs that occur in C */
+    size_t n_c_inputs;
+    zk_fr *c_at_tau; /* [n_c_inputs] their columns of C before zk_key_scalars_prepare */
 } zk_key_scalars;
 
 /* Computes the columns. BAD_INPUT: a variable that occurs in no row (named), or toxic waste that does not do (a zero,
@@ -41,6 +47,13 @@ void zk_key_scalars_get(const zk_key_scalars *scalars, zk_params_section_id id, 
 void zk_key_scalars_done(zk_key_scalars *scalars, zk_params_section_id id);
 /* Words the refusal of a zero. BAD_INPUT. */
 cuzk_status zk_key_scalars_refuse(zk_params_section_id id, size_t index, cuzk_err *err);
+
+/* After zk_key_scalars_vk: makes the scalars of sections g and l of a prepared key (docs/internals/prepared-keys.md);
+ * the plain h and l cannot be had any more. BAD_INPUT: tau lies on the coset. */
+cuzk_status zk_key_scalars_prepare(zk_key_scalars *scalars, const zk_program *program, cuzk_err *err) ZK_MUST_USE;
+/* Scalars first .. first + n - 1 of g, of n_g, and of l, of n_prepared_l. zk_key_scalars_done frees as before. */
+void zk_key_scalars_get_g(const zk_key_scalars *scalars, zk_fr *out, size_t first, size_t n);
+void zk_key_scalars_get_prepared_l(const zk_key_scalars *scalars, zk_fr *out, size_t first, size_t n);
 
 /* The generators of both groups, for all points of the key: [ZK_G1], [ZK_G2]. Destroy both, also after a failure. */
 cuzk_status zk_key_multiples_create(zk_multiples *multiples[2], const zk_key_scalars *scalars, zk_backend *backend,

@@ -14,7 +14,7 @@ struct zk_prover {
     zk_pool *pool;
     zk_stream *stream;
     zk_buffer *bits, *full;           /* the assignment */
-    zk_buffer *a, *b, *c;             /* over the domain; a becomes h */
+    zk_buffer *a, *b, *c;             /* over the domain; a becomes h. With a prepared key c is NULL */
     zk_buffer *some_bits, *some_full; /* compacted for one query after the other */
 
     zk_prove_request request;
@@ -51,7 +51,7 @@ void zk_prover_plan(const zk_resident_program *program, const zk_query_masks *ma
     zk_memory_plan_add(plan, "witness values", 1, zk_witness_full_bytes(program->program));
     zk_memory_plan_add(plan, "rows a", 1, zk_domain_bytes(program));
     zk_memory_plan_add(plan, "rows b", 1, zk_domain_bytes(program));
-    zk_memory_plan_add(plan, "rows c", 1, zk_domain_bytes(program));
+    if (masks->form == ZK_KEY_PLAIN) zk_memory_plan_add(plan, "rows c", 1, zk_domain_bytes(program));
     zk_memory_plan_add(plan, "query bits", 1, w.some_bits);
     zk_memory_plan_add(plan, "query values", 1, w.some_full);
 }
@@ -82,7 +82,7 @@ cuzk_status zk_prover_create(zk_prover **prover, const zk_proving_key *key, zk_p
     ZK_GOTO(zk_buffer_create(&p->full, backend, "witness values", zk_witness_full_bytes(program), err));
     ZK_GOTO(zk_buffer_create(&p->a, backend, "rows a", domain, err));
     ZK_GOTO(zk_buffer_create(&p->b, backend, "rows b", domain, err));
-    ZK_GOTO(zk_buffer_create(&p->c, backend, "rows c", domain, err));
+    if (key->form == ZK_KEY_PLAIN) ZK_GOTO(zk_buffer_create(&p->c, backend, "rows c", domain, err));
     ZK_GOTO(zk_buffer_create(&p->some_bits, backend, "query bits", w.some_bits, err));
     ZK_GOTO(zk_buffer_create(&p->some_full, backend, "query values", w.some_full, err));
     *prover = p;
@@ -171,17 +171,22 @@ static cuzk_status stage_synthesize(zk_prover *p, zk_trace *trace, cuzk_err *err
     zk_span_count(span, "rows", program->n_rows);
     zk_span_close(trace, span);
 
-    span = zk_span_open_kernel(trace, "satisfied");
-    ZK_TRY(zk_stage_first_unsatisfied(p->stream, resident, p->a, p->b, p->c, &row, err));
-    ZK_TRY(wait(p, err));
-    zk_span_close(trace, span);
-    if (row < program->n_rows) return name_row(program, row, err);
+    if (p->c) { /* without c the proof alone tells: see stage_verify */
+        span = zk_span_open_kernel(trace, "satisfied");
+        ZK_TRY(zk_stage_first_unsatisfied(p->stream, resident, p->a, p->b, p->c, &row, err));
+        ZK_TRY(wait(p, err));
+        zk_span_close(trace, span);
+        if (row < program->n_rows) return name_row(program, row, err);
+    }
     return compare_publics(p, err);
 }
 
 static cuzk_status stage_h(zk_prover *p, zk_trace *trace, cuzk_err *err) {
-    zk_span *span = zk_span_open_kernel(trace, "quotient");
-    ZK_TRY(zk_stage_quotient(p->stream, p->key->program, p->a, p->b, p->c, err));
+    zk_span *span = zk_span_open_kernel(trace, p->c ? "quotient" : "products");
+    if (p->c)
+        ZK_TRY(zk_stage_quotient(p->stream, p->key->program, p->a, p->b, p->c, err));
+    else
+        ZK_TRY(zk_stage_products(p->stream, p->key->program, p->a, p->b, err));
     ZK_TRY(wait(p, err));
     zk_span_count(span, "rows", (uint64_t)1 << p->key->program->log2_n);
     zk_span_close(trace, span);
@@ -314,6 +319,24 @@ static cuzk_status stage_assemble(zk_prover *p, cuzk_err *err) {
     return CUZK_OK;
 }
 
+/* After a proof of a prepared key that does not verify: the rows once more, with c in memory of its own. */
+static cuzk_status find_unsatisfied(zk_prover *p, cuzk_err *err) {
+    const zk_resident_program *resident = p->key->program;
+    zk_buffer *c = NULL;
+    size_t row;
+    cuzk_status status = CUZK_OK;
+    ZK_GOTO(zk_buffer_create(&c, resident->backend, "rows c", zk_domain_bytes(resident), err));
+    ZK_GOTO(zk_stage_evaluate(p->stream, resident, p->bits, p->full, p->a, p->b, c, err));
+    ZK_GOTO(zk_stage_first_unsatisfied(p->stream, resident, p->a, p->b, c, &row, err));
+    ZK_GOTO(wait(p, err));
+    if (row < resident->program->n_rows) status = name_row(resident->program, row, err);
+out:
+    if (status != CUZK_OK && status != CUZK_BAD_WITNESS)
+        zk_err_prefix(err, "the proof does not verify; looking for the row");
+    zk_buffer_destroy(c);
+    return status;
+}
+
 static cuzk_status stage_verify(zk_prover *p, cuzk_err *err) {
     cuzk_err why = {0};
     size_t n_publics = p->key->program->program->n_inputs - 1;
@@ -322,6 +345,7 @@ static cuzk_status stage_verify(zk_prover *p, cuzk_err *err) {
     if (status == CUZK_OK) return CUZK_OK;
     zk_wipe(p->bytes, sizeof p->bytes);
     if (cuzk_status_classify(status) == CUZK_CLASS_RESOURCE) return ZK_FAIL(err, status, "%s", why.message);
+    if (!p->c) ZK_TRY(find_unsatisfied(p, err));
     return ZK_FAIL(
         err, CUZK_INTERNAL,
         "circuit %s is satisfied, but its proof does not verify (%s): the key is damaged or of another circuit, "

@@ -9,6 +9,10 @@
  *                C = sum_aux w_i l_i + sum h_k H_k + s A + r B1 - r s delta
  *   verify       the proof against the key; one that does not hold never leaves
  *
+ * With a prepared key (docs/internals/prepared-keys.md) c is not evaluated, h is the values of a b on the coset, which
+ * take the place of its coefficients in the sum, and l has the inputs in it. The proof is the same. That every row is
+ * satisfied is then looked at only if the proof does not verify, so that BAD_WITNESS comes from the stage verify.
+ *
  * A prover is the workspace of one partition in flight: buffers for one circuit, made once, used for any number of
  * proofs one after the other. zk_prove runs all stages; a scheduler runs them one by one and puts stages of other
  * provers between them. Stages of one prover run in order on its stream.

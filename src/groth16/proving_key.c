@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/cancel.h"
+#include "groth16/prepared_params.h"
 
 static const zk_query_id query_of[ZK_PARAMS_N_SECTIONS] = {[ZK_PARAMS_L] = ZK_QUERY_L,
                                                            [ZK_PARAMS_A] = ZK_QUERY_A,
@@ -13,7 +14,8 @@ static const char *const memory_name[ZK_PARAMS_N_SECTIONS] = {"key h", "key l", 
 
 void zk_proving_key_plan(const zk_resident_program *program, const zk_query_masks *masks, zk_memory_plan *plan) {
     for (int id = 0; id < ZK_PARAMS_N_SECTIONS; id++) {
-        size_t n = id == ZK_PARAMS_H ? ((size_t)1 << program->log2_n) - 1 : masks->query[query_of[id]].n_points;
+        size_t n_h = ((size_t)1 << program->log2_n) - (masks->form == ZK_KEY_PLAIN);
+        size_t n = id == ZK_PARAMS_H ? n_h : masks->query[query_of[id]].n_points;
         zk_resident_points_plan(program->backend, memory_name[id], zk_params_section_group((zk_params_section_id)id), n,
                                 plan);
     }
@@ -62,6 +64,7 @@ static cuzk_status copy_vk(zk_vk *vk, const zk_vk *from, cuzk_err *err) {
 static cuzk_status prepare_key(zk_proving_key *key, const char *name, const zk_query_masks *masks, zk_trace *trace,
                                cuzk_err *err) {
     const zk_program *p = key->program->program;
+    key->form = masks->form;
     zk_span *span = zk_span_open(trace, "verifying key");
     ZK_TRY(zk_prepared_vk_create(&key->prepared, &key->vk, name, err));
     zk_span_close(trace, span);
@@ -75,28 +78,48 @@ static cuzk_status prepare_key(zk_proving_key *key, const char *name, const zk_q
 
 /* ---- from a file ---- */
 
-cuzk_status zk_proving_key_load_params(zk_proving_key **key, const zk_resident_program *program,
-                                       const zk_params *params, const zk_query_masks *masks, zk_trace *trace,
-                                       cuzk_err *err) {
+/* The section of a prepared key that stands for one of the parameter file. */
+static bool in_prepared(zk_prepared_section_id *prepared, zk_params_section_id id) {
+    *prepared = id == ZK_PARAMS_H ? ZK_PREPARED_G : ZK_PREPARED_L;
+    return id == ZK_PARAMS_H || id == ZK_PARAMS_L;
+}
+
+static cuzk_status load_from_files(zk_proving_key *key, zk_params_section_id id, const zk_params *params,
+                                   const zk_prepared_params *prepared, const zk_query_masks *masks, zk_trace *trace,
+                                   cuzk_err *err) {
+    zk_points_source source = {.encoded = params->bytes + params->section[id].offset, .n = params->section[id].n};
+    zk_points_fault fault = {0};
+    zk_prepared_section_id of;
+    bool replaced = prepared && in_prepared(&of, id);
+    if (replaced) {
+        source.encoded = prepared->section[of].points;
+        source.n = prepared->section[of].n;
+    }
+    cuzk_status status = load_section(key, &fault, id, source, masks, trace, err);
+    if (status == CUZK_OK || !fault.found) return status;
+    return replaced ? zk_prepared_params_refuse_point(prepared, of, &fault, status, err)
+                    : zk_params_refuse_point(params, id, &fault, status, err);
+}
+
+cuzk_status zk_proving_key_load_files(zk_proving_key **key, const zk_resident_program *program, const zk_params *params,
+                                      const zk_prepared_params *prepared, const zk_query_masks *masks, zk_trace *trace,
+                                      cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     zk_params_counts expected;
     *key = NULL;
     zk_proving_key *k = zk_calloc(1, sizeof *k);
     if (!k) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: out of memory", params->name);
     k->program = program;
+    if ((masks->form == ZK_KEY_PREPARED) != (prepared != NULL))
+        ZK_GOTO(ZK_FAIL(err, CUZK_INTERNAL, "%s: masks of another form than the key", params->name));
     ZK_GOTO(zk_params_counts_of(&expected, program->program, &masks->stats, err));
     ZK_GOTO(zk_params_match(params, &expected, err));
     ZK_GOTO(copy_vk(&k->vk, &params->vk, err));
     ZK_GOTO(prepare_key(k, params->name, masks, trace, err));
-    for (int i = 0; i < ZK_PARAMS_N_SECTIONS; i++) {
-        zk_points_source source = {.encoded = params->bytes + params->section[i].offset, .n = params->section[i].n};
-        zk_points_fault fault;
-        zk_params_section_id id = (zk_params_section_id)i;
-        status = load_section(k, &fault, id, source, masks, trace, err);
-        if (status != CUZK_OK && fault.found) status = zk_params_refuse_point(params, id, &fault, status, err);
-        if (status != CUZK_OK) goto out;
-    }
+    for (int i = 0; i < ZK_PARAMS_N_SECTIONS; i++)
+        ZK_GOTO(load_from_files(k, (zk_params_section_id)i, params, prepared, masks, trace, err));
     ZK_GOTO(zk_params_unchanged(params, err));
+    if (prepared) ZK_GOTO(zk_file_map_check(&prepared->map, err));
     *key = k;
     k = NULL;
 out:
@@ -104,29 +127,55 @@ out:
     return status;
 }
 
-cuzk_status zk_proving_key_load(zk_proving_key **key, const zk_resident_program *program, const char *params_path,
-                                struct zk_pool *pool, zk_trace *trace, cuzk_err *err) {
+cuzk_status zk_proving_key_load_params(zk_proving_key **key, const zk_resident_program *program,
+                                       const zk_params *params, const zk_query_masks *masks, zk_trace *trace,
+                                       cuzk_err *err) {
+    return zk_proving_key_load_files(key, program, params, NULL, masks, trace, err);
+}
+
+static cuzk_status load(zk_proving_key **key, const zk_resident_program *program, const char *params_path,
+                        zk_key_form form, struct zk_pool *pool, zk_trace *trace, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     zk_query_masks masks = {0};
     zk_params_counts expected;
     zk_params *params = NULL;
+    zk_prepared_params *prepared = NULL;
+    char *prepared_path = NULL;
     zk_span *whole = zk_span_open(trace, "key load"), *span;
     *key = NULL;
     span = zk_span_open(trace, "masks");
     ZK_GOTO(zk_query_masks_compute(&masks, program->program, pool, err));
     ZK_GOTO(zk_params_counts_of(&expected, program->program, &masks.stats, err));
+    if (form == ZK_KEY_PREPARED) ZK_GOTO(zk_query_masks_prepare(&masks, program->program, err));
     zk_span_close(trace, span);
     span = zk_span_open(trace, "open");
     ZK_GOTO(zk_params_open(&params, params_path, &expected, err));
+    if (form == ZK_KEY_PREPARED) {
+        ZK_GOTO(zk_prepared_path(&prepared_path, params_path, err));
+        ZK_GOTO(zk_prepared_params_open(&prepared, prepared_path, params, program->program, &masks, err));
+    }
     zk_span_close(trace, span);
-    ZK_GOTO(zk_proving_key_load_params(key, program, params, &masks, trace, err));
+    ZK_GOTO(zk_proving_key_load_files(key, program, params, prepared, &masks, trace, err));
 out:
     span = status == CUZK_OK ? zk_span_open(trace, "close") : NULL;
+    zk_prepared_params_close(prepared);
     zk_params_close(params);
     zk_query_masks_clear(&masks);
+    free(prepared_path);
     if (status == CUZK_OK) zk_span_close(trace, span);
     zk_span_close(trace, whole); /* with what a failure left open */
     return status;
+}
+
+cuzk_status zk_proving_key_load(zk_proving_key **key, const zk_resident_program *program, const char *params_path,
+                                struct zk_pool *pool, zk_trace *trace, cuzk_err *err) {
+    return load(key, program, params_path, ZK_KEY_PLAIN, pool, trace, err);
+}
+
+cuzk_status zk_proving_key_load_prepared(zk_proving_key **key, const zk_resident_program *program,
+                                         const char *params_path, struct zk_pool *pool, zk_trace *trace,
+                                         cuzk_err *err) {
+    return load(key, program, params_path, ZK_KEY_PREPARED, pool, trace, err);
 }
 
 /* ---- from toxic waste ---- */
@@ -139,6 +188,14 @@ typedef struct section_scalars {
 static void get_scalars(void *ctx, zk_fr *out, size_t first, size_t n) {
     const section_scalars *section = ctx;
     zk_key_scalars_get(section->scalars, section->id, out, first, n);
+}
+
+static void get_g(void *ctx, zk_fr *out, size_t first, size_t n) {
+    zk_key_scalars_get_g(((const section_scalars *)ctx)->scalars, out, first, n);
+}
+
+static void get_prepared_l(void *ctx, zk_fr *out, size_t first, size_t n) {
+    zk_key_scalars_get_prepared_l(((const section_scalars *)ctx)->scalars, out, first, n);
 }
 
 /* The masks tell which columns are zero by the terms in their rows. Terms may also cancel out, at this tau or any. */
@@ -163,6 +220,11 @@ static cuzk_status generate_points(zk_proving_key *key, zk_key_scalars *scalars,
                                    .scalars = get_scalars,
                                    .scalars_ctx = &section};
         zk_points_fault fault;
+        zk_prepared_section_id of;
+        if (key->form == ZK_KEY_PREPARED && in_prepared(&of, id)) {
+            source.n = of == ZK_PREPARED_G ? scalars->n_g : scalars->n_prepared_l;
+            source.scalars = of == ZK_PREPARED_G ? get_g : get_prepared_l;
+        }
         cuzk_status status = load_section(key, &fault, id, source, masks, trace, err);
         if (status != CUZK_OK) return fault.found ? zk_key_scalars_refuse(id, fault.index, err) : status;
         zk_key_scalars_done(scalars, id);
@@ -170,8 +232,8 @@ static cuzk_status generate_points(zk_proving_key *key, zk_key_scalars *scalars,
     return CUZK_OK;
 }
 
-cuzk_status zk_proving_key_generate(zk_proving_key **key, const zk_resident_program *program,
-                                    const zk_toxic_waste *toxic, struct zk_pool *pool, zk_trace *trace, cuzk_err *err) {
+static cuzk_status generate(zk_proving_key **key, const zk_resident_program *program, const zk_toxic_waste *toxic,
+                            zk_key_form form, struct zk_pool *pool, zk_trace *trace, cuzk_err *err) {
     const zk_program *p = program->program;
     cuzk_status status = CUZK_OK;
     zk_query_masks masks = {0};
@@ -186,6 +248,7 @@ cuzk_status zk_proving_key_generate(zk_proving_key **key, const zk_resident_prog
     span = zk_span_open(trace, "masks");
     ZK_GOTO(zk_query_masks_compute(&masks, p, pool, err));
     ZK_GOTO(zk_params_counts_of(&expected, p, &masks.stats, err));
+    if (form == ZK_KEY_PREPARED) ZK_GOTO(zk_query_masks_prepare(&masks, p, err));
     zk_span_close(trace, span);
     span = zk_span_open(trace, "columns");
     ZK_GOTO(zk_key_scalars_create(&scalars, p, toxic, pool, err));
@@ -195,6 +258,11 @@ cuzk_status zk_proving_key_generate(zk_proving_key **key, const zk_resident_prog
     ZK_GOTO(zk_key_multiples_create(multiples, &scalars, program->backend, err));
     ZK_GOTO(zk_key_scalars_vk(&k->vk, &scalars, multiples, err));
     zk_span_close(trace, span);
+    if (form == ZK_KEY_PREPARED) {
+        span = zk_span_open(trace, "share of c");
+        ZK_GOTO(zk_key_scalars_prepare(&scalars, p, err));
+        zk_span_close(trace, span);
+    }
     ZK_GOTO(prepare_key(k, p->name, &masks, trace, err));
     ZK_GOTO(generate_points(k, &scalars, multiples, &masks, trace, err));
     *key = k;
@@ -207,6 +275,24 @@ out:
     zk_query_masks_clear(&masks);
     if (status == CUZK_OK) zk_span_close(trace, span);
     zk_span_close(trace, whole); /* with what a failure left open */
+    return status;
+}
+
+cuzk_status zk_proving_key_generate(zk_proving_key **key, const zk_resident_program *program,
+                                    const zk_toxic_waste *toxic, struct zk_pool *pool, zk_trace *trace, cuzk_err *err) {
+    return generate(key, program, toxic, ZK_KEY_PLAIN, pool, trace, err);
+}
+
+cuzk_status zk_proving_key_generate_prepared(zk_proving_key **key, const zk_resident_program *program,
+                                             const zk_toxic_waste *toxic, struct zk_pool *pool, zk_trace *trace,
+                                             cuzk_err *err) {
+    return generate(key, program, toxic, ZK_KEY_PREPARED, pool, trace, err);
+}
+
+cuzk_status zk_proving_key_speed_up(const zk_proving_key *key, zk_trace *trace, cuzk_err *err) {
+    zk_span *span = zk_span_open_kernel(trace, "stored multiples");
+    cuzk_status status = zk_resident_points_speed_up(key->h, err);
+    zk_span_close(trace, span);
     return status;
 }
 

@@ -48,6 +48,10 @@ static void wide_map(uint64_t *wide, const zk_program *program) {
     }
 }
 
+static cuzk_status no_memory(const zk_program *program, cuzk_err *err) {
+    return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "masks of circuit %s: out of memory", program->name);
+}
+
 cuzk_status zk_query_masks_compute(zk_query_masks *masks, const zk_program *program, zk_pool *pool, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     size_t n_aux = program->n_aux, n_words = zk_bitmap_words(n_aux),
@@ -64,10 +68,7 @@ cuzk_status zk_query_masks_compute(zk_query_masks *masks, const zk_program *prog
         masks->query[q].full_mask = zk_calloc(zk_bitmap_words(n_values) + 1, 8);
         good = good && density[q] && masks->query[q].is_bit && masks->query[q].bit_mask && masks->query[q].full_mask;
     }
-    if (!good) {
-        status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "masks of circuit %s: out of memory", program->name);
-        goto out;
-    }
+    if (!good) ZK_GOTO(no_memory(program, err));
     ZK_GOTO(zk_program_density(program, density[ZK_QUERY_A], density[ZK_QUERY_B], b_input, &masks->stats, pool, err));
     wide_map(wide, program);
     size_t n_all = 0;
@@ -101,6 +102,34 @@ out:
     free(b_input);
     for (int q = 0; q < ZK_N_QUERIES; q++) free(density[q]);
     if (status != CUZK_OK) zk_query_masks_clear(masks);
+    return status;
+}
+
+cuzk_status zk_query_masks_prepare(zk_query_masks *masks, const zk_program *program, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    size_t n_aux = program->n_aux, n_values = (size_t)program->n_inputs + program->n_wide, n_points, n_full = 0, first;
+    uint64_t *c_input = zk_calloc(zk_bitmap_words(program->n_inputs), 8), *is_bit = NULL,
+             *full = zk_calloc(zk_bitmap_words(n_values) + 1, 8);
+    if (!c_input || !full) ZK_GOTO(no_memory(program, err));
+    ZK_GOTO(zk_columns_c_inputs(c_input, &masks->n_c_inputs, program, err));
+    is_bit = zk_calloc(zk_bitmap_words(masks->n_c_inputs + n_aux) + 1, 8);
+    if (!is_bit) ZK_GOTO(no_memory(program, err));
+    n_points = masks->n_c_inputs;
+    append_map(is_bit, &n_points, masks->query[ZK_QUERY_L].is_bit, n_aux);
+    append_map(full, &n_full, c_input, program->n_inputs);
+    append_map(full, &n_full, NULL, program->n_wide);
+    free(masks->query[ZK_QUERY_L].is_bit);
+    free(masks->query[ZK_QUERY_L].full_mask);
+    masks->query[ZK_QUERY_L].is_bit = is_bit;
+    masks->query[ZK_QUERY_L].full_mask = full;
+    masks->query[ZK_QUERY_L].n_points = n_points;
+    zk_bitmap_count(full, n_values, &masks->query[ZK_QUERY_L].full_is_range, &first);
+    masks->form = ZK_KEY_PREPARED;
+    is_bit = full = NULL;
+out:
+    free(c_input);
+    free(is_bit);
+    free(full);
     return status;
 }
 

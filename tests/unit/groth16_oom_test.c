@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/mem.h"
+#include "groth16/prepare.h"
 
 static zk_toxic_waste toxic;
 static char params[512], vk[512];
@@ -47,6 +48,31 @@ static cuzk_status generate_all(toy *t, cuzk_err *err) {
     zk_proving_key *key;
     cuzk_status status = zk_proving_key_generate(&key, t->program, &toxic, test_pool, NULL, err);
     zk_proving_key_destroy(key);
+    return status;
+}
+
+static cuzk_status prepare_all(toy *t, cuzk_err *err) {
+    zk_params *p = NULL;
+    zk_proving_key *key = NULL;
+    zk_prepare_result result;
+    zk_prepare_options options = {.backend = test_backend, .pool = test_pool};
+    char prepared[512];
+    cuzk_status status = CUZK_OK;
+    strcpy(prepared, temp_path("three-rows", ".prepared"));
+    ZK_CHECK(symlink(toy_path("three-rows", ".params"), temp_path("three-rows", ".params")) == 0);
+    ZK_GOTO(zk_params_open(&p, temp_path("three-rows", ".params"), NULL, err));
+    status = zk_prepare(&result, p, prepared, t->circuit.program, &options, err);
+    ZK_CHECK(access(temp_path("three-rows", ".prepared.partial"), F_OK) != 0);
+    ZK_CHECK((access(prepared, F_OK) == 0) == (status == CUZK_OK));
+    if (status != CUZK_OK) goto out;
+    ZK_GOTO(zk_proving_key_load_prepared(&key, t->program, temp_path("three-rows", ".params"), test_pool, NULL, err));
+    zk_proving_key_destroy(key);
+    ZK_GOTO(zk_proving_key_generate_prepared(&key, t->program, &toxic, test_pool, NULL, err));
+    zk_proving_key_destroy(key);
+out:
+    zk_params_close(p);
+    unlink(prepared);
+    unlink(temp_path("three-rows", ".params"));
     return status;
 }
 
@@ -110,8 +136,10 @@ static void fail_each(cuzk_status (*run)(toy *, cuzk_err *), bool writes) {
 
 static void test_setup(void) { fail_each(setup_all, true); }
 static void test_generate(void) { fail_each(generate_all, false); }
+static void test_prepare(void) { fail_each(prepare_all, false); }
 static void test_read(void) { fail_each(read_all, false); }
 static void test_prove(void) { fail_each(prove_all, false); }
 static void test_check(void) { fail_each(check_all, false); }
 
-ZK_TEST_MAIN(ZK_CASE(test_setup), ZK_CASE(test_generate), ZK_CASE(test_read), ZK_CASE(test_prove), ZK_CASE(test_check))
+ZK_TEST_MAIN(ZK_CASE(test_setup), ZK_CASE(test_generate), ZK_CASE(test_prepare), ZK_CASE(test_read),
+             ZK_CASE(test_prove), ZK_CASE(test_check))
