@@ -1,8 +1,12 @@
 /* Benchmarks of the CUDA kernels, each result checked.
  *
- *   bench_cuda [rate] [g1 LOG2_N]... [g2 LOG2_N]... [mask1 LOG2_N]... [mask2 LOG2_N]... [ntt LOG2_N]... [quotient
- * LOG2_N]... [decode1 LOG2_N]... [decode2 LOG2_N]... [multiples1 LOG2_N]... [multiples2 LOG2_N]... [subgroup1
- * LOG2_N]... [subgroup2 LOG2_N]... [repeat N] [lanes N] [windows N] [batch N] [pool GIB]
+ *   bench_cuda [rate] {WHAT SIZE | SETTING N}...
+ *
+ * WHAT: g1, g2 (MSM), mask1, mask2 (masked sum of half the bits), stream1, stream2, streamsum1 (the same with bases in
+ * pinned host memory), ntt, nttfull, quotient, quotientfull, decode1, decode2, multiples1, multiples2, subgroup1,
+ * subgroup2. SIZE: log2; for sums also the number itself, if it is above 40. SETTING, for what follows: repeat; pool GIB
+ * (from the start); planes: of stored multiples of the bases at most so many; free GIB: what is left of the device's
+ * memory to the sum; lanes, windows, entries, threads: as zk_cuda_msm_tune.
  *
  * Bases are distinct sums of two table entries, multiples of the generator with known random logarithms; scalars are
  * uniform. MSMs are timed by the host's clock from call to answer, transforms by events. One table at the end.
@@ -130,6 +134,13 @@ struct g1 {
     static cuzk_status stored(affine *r, const zk_cuda_bases *b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_msm_g1_stored(r, device, b, s, n, err);
     }
+    static cuzk_status streamed(affine *r, const void *b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_msm_g1_streamed(r, device, (const affine *)b, s, n, err);
+    }
+    static cuzk_status masked_streamed(affine *r, const void *b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_masked_sum_g1_streamed(r, device, (const affine *)b, s, n, err);
+    }
+    static constexpr const char *streamed_name = "streamed msm g1", *masked_streamed_name = "streamed sum g1";
     static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_masked_sum_g1(r, device, b, s, n, err);
     }
@@ -160,6 +171,13 @@ struct g2 {
     static cuzk_status stored(affine *r, const zk_cuda_bases *b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_msm_g2_stored(r, device, b, s, n, err);
     }
+    static cuzk_status streamed(affine *r, const void *b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_msm_g2_streamed(r, device, (const affine *)b, s, n, err);
+    }
+    static cuzk_status masked_streamed(affine *r, const void *b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_masked_sum_g2_streamed(r, device, (const affine *)b, s, n, err);
+    }
+    static constexpr const char *streamed_name = "streamed msm g2", *masked_streamed_name = "streamed sum g2";
     static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_masked_sum_g2(r, device, b, s, n, err);
     }
@@ -299,6 +317,50 @@ template <class G> void bench_mask(unsigned size_arg) {
     zk_cuda_free(device, bits);
     zk_cuda_free(device, scalars);
     zk_cuda_free(device, b.points);
+}
+
+/* Bases in pinned host memory: an MSM, or a sum under a mask of half the bits. */
+template <class G> void bench_streamed(unsigned size_arg, bool masked) {
+    cuzk_err err = {};
+    const size which(size_arg);
+    const size_t n = which.n, bytes = n * sizeof(typename G::affine), n_words = (n + 63) / 64;
+    bases<G> b;
+    make_bases(&b, n);
+    void *host = nullptr;
+    CHECK(zk_cuda_host_alloc(&host, bytes, "bases", &err));
+    CHECK(zk_cuda_download(device, host, b.points, bytes, &err));
+    zk_cuda_free(device, b.points);
+    zk_dptr scalars = take(n * sizeof(zk_fr), "scalars"), bits = take(n_words * 8, "mask");
+    CHECK(zk_cuda_test_scalars(device, scalars, n, 77, &err));
+    if (masked) {
+        std::vector<uint64_t> words(n_words);
+        CHECK(zk_cuda_download(device, words.data(), scalars, n_words * 8, &err)); /* low words of Fr are uniform */
+        CHECK(zk_cuda_upload(device, bits, words.data(), n_words * 8, &err));
+        CHECK(zk_cuda_test_mask_scalars(device, scalars, bits, n, &err));
+    }
+    std::vector<double> ms;
+    typename G::affine got;
+    size_t best, least;
+    char note[120];
+    zk_cuda_streamed_bytes(&best, &least, device, G::group, masked, n);
+    {
+        hog taken;
+        const size_t room = zk_cuda_bytes_free(device);
+        snprintf(note, sizeof note, "workspace %.2f GB (of %.1f to %.1f), %.2f GB of bases",
+                 (double)(best < room ? best : room) * 1e-9, (double)least * 1e-9, (double)best * 1e-9,
+                 (double)bytes * 1e-9);
+        for (int r = 0; r <= repeats; r++) {
+            memset(&got, 0xff, sizeof got);
+            const double start = now_ms();
+            CHECK(masked ? G::masked_streamed(&got, host, bits, n, &err) : G::streamed(&got, host, scalars, n, &err));
+            if (r || repeats == 1) ms.push_back(now_ms() - start);
+            if (repeats == 1) break;
+        }
+    }
+    row(masked ? G::masked_streamed_name : G::streamed_name, which.name(), ms, right<G>(&got, b, scalars, n), note);
+    zk_cuda_free(device, scalars);
+    zk_cuda_free(device, bits);
+    zk_cuda_host_free(host);
 }
 
 /* Checked by what the transform must satisfy: y_0 = sum x, and the inverse restores x (by a digest of sums). */
@@ -528,7 +590,7 @@ template <class G> void bench_subgroup(unsigned log2_n) {
 
 int main(int argc, char **argv) {
     cuzk_err err = {};
-    unsigned windows = 0, entries = 0, lanes = 0;
+    unsigned windows = 0, entries = 0, lanes = 0, threads = 0;
     size_t pool_bytes = 0;
     for (int i = 1; i + 1 < argc; i++)
         if (!strcmp(argv[i], "pool")) pool_bytes = (size_t)atoi(argv[i + 1]) << 30;
@@ -550,6 +612,9 @@ int main(int argc, char **argv) {
         const unsigned v = (unsigned)atoi(argv[i]);
         if (what == "g1") bench_msm<g1>(v);
         if (what == "g2") bench_msm<g2>(v);
+        if (what == "stream1") bench_streamed<g1>(v, false);
+        if (what == "stream2") bench_streamed<g2>(v, false);
+        if (what == "streamsum1") bench_streamed<g1>(v, true);
         if (what == "mask1") bench_mask<g1>(v);
         if (what == "mask2") bench_mask<g2>(v);
         if (what == "ntt") bench_ntt(v, false);
@@ -566,9 +631,10 @@ int main(int argc, char **argv) {
         if (what == "lanes") lanes = v;
         if (what == "windows") windows = v;
         if (what == "entries") entries = v;
+        if (what == "threads") threads = v;
         if (what == "planes") planes = v ? v : 1;
         if (what == "free") free_gib = v;
-        zk_cuda_msm_tune(device, windows, entries, lanes);
+        zk_cuda_msm_tune(device, windows, entries, lanes, threads);
     }
     printf("%-16s %-8s %9s %9s %9s   check\n%s", "kernel", "size", "min ms", "median", "max", table.c_str());
     zk_cuda_close(device);

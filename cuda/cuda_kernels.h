@@ -213,8 +213,8 @@ cuzk_status zk_cuda_multiples_encode(const zk_cuda_multiples *multiples, uint8_t
                                      size_t n, cuzk_err *err) ZK_MUST_USE;
 
 /* Windows of the next MSMs: their number, how many entries (a point in a bucket) a lane works on at once, how many lanes
- * run side by side; 0 means the table. For tuning and for tests. */
-void zk_cuda_msm_tune(zk_cuda *device, unsigned windows, unsigned entries, unsigned lanes);
+ * run side by side, how many threads a multiprocessor a round of additions has; 0 means the table. For tuning and tests. */
+void zk_cuda_msm_tune(zk_cuda *device, unsigned windows, unsigned entries, unsigned lanes, unsigned threads);
 
 #ifdef __cplusplus
 }

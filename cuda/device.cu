@@ -90,7 +90,11 @@ static cuzk_status open_device(zk_cuda *d, size_t pool_bytes, cuzk_err *err) {
     if (!grows) ZK_CUDA_TRY(add_segment(d, pool_bytes));
     ZK_CUDA_TRY(cudaStreamCreateWithFlags(&d->main, cudaStreamNonBlocking));
     ZK_CUDA_TRY(cudaEventCreateWithFlags(&d->fork, cudaEventDisableTiming));
-    for (cudaEvent_t &event : d->ready) ZK_CUDA_TRY(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    ZK_CUDA_TRY(cudaStreamCreateWithFlags(&d->copies, cudaStreamNonBlocking));
+    for (int i = 0; i < 2; i++) {
+        ZK_CUDA_TRY(cudaEventCreateWithFlags(&d->ready[i], cudaEventDisableTiming));
+        ZK_CUDA_TRY(cudaEventCreateWithFlags(&d->arrived[i], cudaEventDisableTiming));
+    }
     for (int i = 0; i < zk::MAX_LANES; i++) {
         ZK_CUDA_TRY(cudaStreamCreateWithFlags(&d->lane[i], cudaStreamNonBlocking));
         ZK_CUDA_TRY(cudaEventCreateWithFlags(&d->joined[i], cudaEventDisableTiming));
@@ -122,8 +126,11 @@ void zk_cuda_close(zk_cuda *d) {
         if (d->joined[i]) (void)cudaEventDestroy(d->joined[i]);
     }
     if (d->fork) (void)cudaEventDestroy(d->fork);
-    for (cudaEvent_t event : d->ready)
-        if (event) (void)cudaEventDestroy(event);
+    for (int i = 0; i < 2; i++) {
+        if (d->ready[i]) (void)cudaEventDestroy(d->ready[i]);
+        if (d->arrived[i]) (void)cudaEventDestroy(d->arrived[i]);
+    }
+    if (d->copies) (void)cudaStreamDestroy(d->copies);
     if (d->main) (void)cudaStreamDestroy(d->main);
     for (auto &segment : d->segments) (void)cudaFree(segment.first);
     delete d;
@@ -235,7 +242,8 @@ cuzk_status zk_cuda_sync(zk_cuda *d, cuzk_err *err) {
     return CUZK_OK;
 }
 
-void zk_cuda_msm_tune(zk_cuda *d, unsigned windows, unsigned entries, unsigned lanes) {
+void zk_cuda_msm_tune(zk_cuda *d, unsigned windows, unsigned entries, unsigned lanes, unsigned threads) {
+    d->tune_threads = threads;
     d->tune_windows = windows;
     d->tune_entries = entries;
     d->tune_lanes = lanes;

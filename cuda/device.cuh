@@ -118,11 +118,13 @@ struct zk_cuda {
     cudaStream_t main{}; /* all calls; lanes fork from it and join it */
     cudaStream_t lane[zk::MAX_LANES]{};
     cudaEvent_t fork{}, joined[zk::MAX_LANES]{};
-    cudaEvent_t ready[2]{}; /* of the MSM: a unit is sorted into bins */
+    cudaEvent_t ready[2]{};   /* of the MSM: a unit is sorted into bins */
+    cudaStream_t copies{};    /* of bases in host memory */
+    cudaEvent_t arrived[2]{}; /* a slice of them */
     char *pinned[zk::MAX_LANES]{};
     zk::staging_buffers staging;
     zk::ntt_tables ntt;
-    unsigned tune_windows = 0, tune_entries = 0, tune_lanes = 0;
+    unsigned tune_windows = 0, tune_entries = 0, tune_lanes = 0, tune_threads = 0;
     unsigned tune_hashes = 0, tune_blocks = 0;
 };
 

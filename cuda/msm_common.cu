@@ -168,11 +168,20 @@ bool plan_shape(msm_shape *s, size_t n, u32 planes, u32 distance, u32 windows) {
         s->unit_sets = (s->unit_sets + 1) / 2;
     s->units = ceil_div(sets, s->unit_sets);
     s->key_bits = ceil_log2(s->unit_sets) + s->width - 1;
-    /* Groups that half fill a block's shared memory, if all buckets are equally full. */
-    const double load = (double)n * s->windows_of(0) / ((double)s->unit_sets * (1u << (s->width - 1)));
+    /* Groups that leave room in a block's shared memory where the buckets are fullest; the top digit is the least even,
+     * by r/2 against 2^254. */
+    double load = 0;
+    for (u32 set = 0; set < sets; set++) {
+        double here = 0;
+        for (u32 w = set; w < s->windows.n_windows; w += sets) {
+            const u32 width = s->windows.offset[w + 1] - s->windows.offset[w];
+            here += (double)n / (1u << (width - 1)) * (w + 1 == s->windows.n_windows ? 1.11 : 1);
+        }
+        if (here > load) load = here;
+    }
     const u32 low_least = s->key_bits > BIN_BITS + SUB_BITS ? s->key_bits - BIN_BITS - SUB_BITS : MIN_WIDTH - 1;
     s->low_bits = s->key_bits < LOW_BITS ? s->key_bits : LOW_BITS;
-    while (s->low_bits > low_least && load * (double)(1u << s->low_bits) > (double)(SORT_TILE / 2)) s->low_bits--;
+    while (s->low_bits > low_least && load * (double)(1u << s->low_bits) > 0.85 * SORT_TILE) s->low_bits--;
     s->bin_bits = s->key_bits - s->low_bits < BIN_BITS ? s->key_bits - s->low_bits : BIN_BITS;
     return true;
 }
@@ -185,42 +194,42 @@ void plan_windows(window_plan *plan, u32 n_windows) {
 
 void msm_consider(msm_visitor &visitor, size_t n, u32 planes, u32 distance, size_t point_bytes,
                   const msm_limits &limits) {
-    constexpr u32 most_lanes = 4;
     static const double lane_factor[MAX_LANES + 1] = {0, 1.15, 1.06, 1.02, 1, 1, 1};
-    const u32 most_capacity = point_bytes == sizeof(affine<fp>) ? 1u << 26 : 1u << 25;
+    constexpr u32 usual_lanes[] = {4, 2, 1};
+    const double most_capacity = point_bytes == sizeof(affine<fp>) ? 1.02 * (1u << 26) : 1.02 * (1u << 25);
     msm_config c;
     msm_shape s;
     for (size_t slices = 1;; slices *= 2) {
         c.slice = (n + slices - 1) / slices;
         if (slices > 1 && c.slice < LEAST_SLICE) break;
-        if (limits.slice && c.slice > limits.slice) continue;
+        if (limits.slice && c.slice > limits.slice && c.slice > LEAST_SLICE) continue;
         if (!plan_shape(&s, c.slice, planes, distance, limits.windows)) return;
         const double additions = (double)slices * msm_additions(s, (double)c.slice);
-        const double entries = (double)s.windows.n_windows * (double)c.slice;
         const double unit_entries = (double)s.windows_of(0) * (double)c.slice;
-        u32 lanes = entries > most_lanes * (double)(1u << 20) ? most_lanes : (u32)(entries / (1u << 20));
-        if (lanes < 1) lanes = 1;
-        if (limits.lanes) lanes = limits.lanes < (u32)MAX_LANES ? limits.lanes : MAX_LANES;
-        for (c.lanes = lanes; c.lanes >= 1; c.lanes--) {
-            for (u32 capacity = most_capacity; capacity >= 1u << 14; capacity /= 2) {
-                /* no more than shares the work out among lanes */
-                const double share = unit_entries * s.units / c.lanes * 1.07 + 1024;
-                c.capacity = capacity;
-                if (share < capacity) c.capacity = (u32)(share < 1 << 14 ? 1 << 14 : share);
-                if (limits.capacity) c.capacity = limits.capacity;
-                const double buckets = 2.0 * c.capacity * (double)((u64)1 << s.key_bits) / unit_entries;
-                c.buckets = 1u << s.bin_shift();
-                while (c.buckets < 1u << s.key_bits && 2.0 * c.buckets <= buckets) c.buckets *= 2;
-                const double cost = additions * lane_factor[c.lanes] * (1 + 0.6e6 / c.capacity);
+        for (u32 parts = 0; parts <= s.bin_bits; parts++) { /* 2^parts ranges a unit, with room for what is uneven */
+            double capacity = unit_entries / (1u << parts) * 1.015 + 2048;
+            if (limits.capacity) capacity = limits.capacity;
+            if (capacity > most_capacity) continue;
+            if (parts && capacity < 1 << 13 && !limits.capacity) break;
+            c.capacity = (u32)capacity;
+            c.buckets = 1u << s.key_bits;
+            while (c.buckets > 1u << s.bin_shift() &&
+                   c.buckets / 2 >= capacity / 1.02 / unit_entries * (double)(1u << s.key_bits))
+                c.buckets /= 2;
+            for (u32 lanes : usual_lanes) {
+                /* no lane without work, and none with too little to be worth its latency */
+                if (lanes > 1 && (lanes > s.units << parts || capacity < 1 << 19) && !limits.lanes) continue;
+                c.lanes = limits.lanes == 0 ? lanes : limits.lanes < (u32)MAX_LANES ? limits.lanes : MAX_LANES;
+                const double cost = additions * lane_factor[c.lanes] * (1 + 1.2e6 / capacity);
                 for (c.buffers = s.units > 1 ? 2 : 1; c.buffers >= 1; c.buffers--)
                     for (int spread = planes == 1 && point_bytes == sizeof(affine<fp>) && c.slice >= SPREAD_FROM;
                          spread >= 0; spread--) {
                         c.spread_x = spread;
                         visitor.visit(c, s, cost * (s.units > 1 && c.buffers == 1 ? 1.01 : 1) * (spread ? 0.99 : 1));
                     }
-                if (limits.capacity || share < 1 << 14) break;
+                if (limits.lanes) break;
             }
-            if (limits.lanes) break;
+            if (limits.capacity) break;
         }
     }
 }
@@ -281,9 +290,31 @@ cuzk_status zk_cuda_bases_prepare(const zk_cuda_bases *bases, zk_cuda *d, cuzk_e
 
 void zk_cuda_msm_bytes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases *bases) {
     if (bases->group)
-        zk::msm_bytes<zk::fp2>(best, least, d, *bases, 0);
+        zk::msm_bytes<zk::fp2>(best, least, d, *bases);
     else
-        zk::msm_bytes<zk::fp>(best, least, d, *bases, 0);
+        zk::msm_bytes<zk::fp>(best, least, d, *bases);
+}
+
+void zk_cuda_streamed_bytes(size_t *best, size_t *least, const zk_cuda *d, int group, int kind, size_t n) {
+    if (group)
+        zk::streamed_bytes<zk::fp2>(best, least, d, kind, n);
+    else
+        zk::streamed_bytes<zk::fp>(best, least, d, kind, n);
+}
+
+cuzk_status zk_cuda_host_alloc(void **memory, size_t bytes, const char *name, cuzk_err *err) {
+    *memory = nullptr;
+    const cudaError_t error = cudaMallocHost(memory, bytes ? bytes : 1);
+    if (error == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu bytes of pinned host memory", name, bytes);
+    }
+    ZK_CUDA_TRY(error);
+    return CUZK_OK;
+}
+
+void zk_cuda_host_free(void *memory) {
+    if (memory) (void)cudaFreeHost(memory);
 }
 
 void zk_cuda_masked_sum_bytes(size_t *best, size_t *least, const zk_cuda *d, int group, size_t n) {

@@ -1,10 +1,11 @@
 /* MSM and masked sum in G2. */
-#include "msm_lanes.cuh"
 #include "msm_stored.cuh"
+#include "msm_streamed.cuh"
 
 namespace zk {
-template void msm_bytes<fp2>(size_t *, size_t *, const zk_cuda *, const zk_cuda_bases &, size_t);
+template void msm_bytes<fp2>(size_t *, size_t *, const zk_cuda *, const zk_cuda_bases &);
 template void masked_sum_bytes<fp2>(size_t *, size_t *, const zk_cuda *, size_t);
+template void streamed_bytes<fp2>(size_t *, size_t *, const zk_cuda *, int, size_t);
 template cuzk_status bases_prepare<fp2>(const zk_cuda_bases *, zk_cuda *, cuzk_err *);
 } // namespace zk
 
@@ -21,5 +22,13 @@ cuzk_status zk_cuda_msm_g2_stored(struct zk_g2_affine *result, zk_cuda *device, 
 cuzk_status zk_cuda_masked_sum_g2(struct zk_g2_affine *result, zk_cuda *device, zk_dptr bases, zk_dptr bits, size_t n,
                                   cuzk_err *err) {
     return zk::masked_sum<zk::fp2>(result, device, bases, bits, n, err);
+}
+cuzk_status zk_cuda_msm_g2_streamed(struct zk_g2_affine *result, zk_cuda *device, const struct zk_g2_affine *bases,
+                                    zk_dptr scalars, size_t n, cuzk_err *err) {
+    return zk::msm_streamed<zk::fp2>(result, device, bases, scalars, n, err);
+}
+cuzk_status zk_cuda_masked_sum_g2_streamed(struct zk_g2_affine *result, zk_cuda *device,
+                                           const struct zk_g2_affine *bases, zk_dptr bits, size_t n, cuzk_err *err) {
+    return zk::masked_sum_streamed<zk::fp2>(result, device, bases, bits, n, err);
 }
 }

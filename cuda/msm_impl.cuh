@@ -8,7 +8,9 @@ namespace zk {
 
 /* Denominators a thread multiplies together. More threads than the chip holds at once even out the end of a launch;
  * more pairs a thread make inversions rarer. */
-inline u32 add_threads_most(const zk_cuda *d) { return (u32)d->multiprocessors * 1024; }
+inline u32 add_threads_most(const zk_cuda *d) {
+    return (u32)d->multiprocessors * (d->tune_threads ? d->tune_threads : 1024);
+}
 inline u32 add_threads_for(const zk_cuda *d, u32 n_pairs) {
     const u32 full = add_threads_most(d);
     if (n_pairs >= full * 8) return full;
@@ -114,19 +116,23 @@ struct workspace_piece {
 constexpr u32 SUM_BLOCKS = 264;
 #if defined(ZK_CUDA_EMULATE)
 constexpr u32 SUM_DIRECT = 1u << 10; /* so that tests take both ways */
+constexpr size_t SUM_SLICE_UNIT = 64;
 #else
 constexpr u32 SUM_DIRECT = 1u << 20; /* so many points are left to mixed additions */
+constexpr size_t SUM_SLICE_UNIT = 1u << 16;
 #endif
 
 template <class F> struct sum_workspace {
-    u64 *partial;  /* [blocks of the mask + 1] */
-    xyzz<F> *sums; /* [SUM_BLOCKS] */
-    u32 *refs;     /* [count] */
+    u64 *partial;        /* [blocks of the mask + 1] */
+    xyzz<F> *sums;       /* [SUM_BLOCKS] */
+    u32 *refs;           /* [count] */
+    affine<F> *slice[2]; /* of streamed bases */
     add_chain<F> chain;
 };
 /* For slices of n points. */
-template <class F> size_t sum_carve(sum_workspace<F> *w, void *base, const zk_cuda *d, size_t n) {
+template <class F> size_t sum_carve(sum_workspace<F> *w, void *base, const zk_cuda *d, size_t n, bool streamed) {
     carver memory(base);
+    for (u32 k = 0; streamed && k < 2; k++) memory.take(&w->slice[k], n);
     memory.take(&w->partial, ceil_div(n, (u64)MASK_WORDS * 64) + 1);
     memory.take(&w->sums, SUM_BLOCKS);
     memory.take(&w->refs, n);
@@ -181,43 +187,52 @@ cuzk_status sum_slice(xyzz<F> *result, zk_cuda *d, sum_workspace<F> &w, const af
     return CUZK_OK;
 }
 
-/* Slices are whole blocks of the mask. */
-constexpr size_t SUM_SLICE_UNIT = (size_t)MASK_WORDS * 64;
+/* Slices are whole words of the mask. */
 inline size_t sum_slice_of(size_t n, size_t slices) {
-    const size_t each = (n + slices - 1) / slices;
-    return slices == 1 ? n : (each + SUM_SLICE_UNIT - 1) / SUM_SLICE_UNIT * SUM_SLICE_UNIT;
+    const size_t each = (n + slices - 1) / slices,
+                 whole = (each + SUM_SLICE_UNIT - 1) / SUM_SLICE_UNIT * SUM_SLICE_UNIT;
+    return whole < n ? whole : n;
 }
-/* Takes the largest slices that there is room for, at most `most` points (0: any). */
+/* Takes the largest slices that there is room for, at most `most` points if that can be. */
 template <class F>
 cuzk_status sum_allocate(sum_workspace<F> *w, workspace_piece *piece, size_t *slice, size_t n, size_t most,
-                         cuzk_err *err) {
+                         bool streamed, cuzk_err *err) {
     zk_cuda *d = piece->device;
     size_t before = 0, bytes = 0;
     for (size_t slices = 1;; slices *= 2) {
         *slice = sum_slice_of(n, slices);
-        if (slices > 1 && *slice == before) break;
+        if (*slice == before) break;
         before = *slice;
-        if (most && *slice > most && *slice > SUM_SLICE_UNIT) continue;
-        bytes = sum_carve(w, nullptr, d, *slice);
+        if (*slice > most && *slice > SUM_SLICE_UNIT) continue;
+        bytes = sum_carve(w, nullptr, d, *slice, streamed);
         if (bytes > zk_cuda_bytes_free(d)) continue;
         cuzk_err none = {};
         const cuzk_status status = zk_cuda_alloc(&piece->memory, d, bytes, "masked sum", &none);
         if (status == CUZK_OUT_OF_MEMORY) continue;
         if (status != CUZK_OK) return ZK_FAIL(err, status, "%s", none.message);
-        (void)sum_carve(w, (void *)piece->memory, d, *slice);
+        (void)sum_carve(w, (void *)piece->memory, d, *slice, streamed);
         return CUZK_OK;
     }
     return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "masked sum of %zu points: slices of %zu need %zu bytes, %zu are free", n,
                    *slice, bytes, zk_cuda_bytes_free(d));
 }
 
-template <class F> void masked_sum_bytes(size_t *best, size_t *least, const zk_cuda *d, size_t n) {
+template <class F>
+void sum_extremes(size_t *best, size_t *least, const zk_cuda *d, size_t n, size_t most, bool streamed) {
     sum_workspace<F> w;
-    *best = *least = n ? sum_carve(&w, nullptr, d, n) : 0;
-    for (size_t slices = 2; slices < n; slices *= 2) {
-        const size_t bytes = sum_carve(&w, nullptr, d, sum_slice_of(n, slices));
-        if (bytes < *least) *least = bytes;
+    *best = *least = 0;
+    for (size_t slices = 1, before = 0; n; slices *= 2) {
+        const size_t slice = sum_slice_of(n, slices);
+        if (slice == before) break;
+        before = slice;
+        if (slice > most && slice > SUM_SLICE_UNIT) continue;
+        const size_t bytes = sum_carve(&w, nullptr, d, slice, streamed);
+        if (*best == 0) *best = bytes;
+        *least = bytes;
     }
+}
+template <class F> void masked_sum_bytes(size_t *best, size_t *least, const zk_cuda *d, size_t n) {
+    sum_extremes<F>(best, least, d, n, n, false);
 }
 
 template <class F>
@@ -229,7 +244,7 @@ cuzk_status masked_sum(void *result, zk_cuda *d, zk_dptr bases, zk_dptr bits, si
         sum_workspace<F> w;
         workspace_piece piece(d);
         size_t slice;
-        ZK_TRY(sum_allocate(&w, &piece, &slice, n, 0, err));
+        ZK_TRY(sum_allocate(&w, &piece, &slice, n, n, false, err));
         for (size_t at = 0; at < n; at += slice) {
             const u32 here = n - at < slice ? (u32)(n - at) : (u32)slice;
             ZK_TRY(sum_slice(&sum, d, w, (const affine<F> *)bases + at, (const u64 *)bits + at / 64, here, err));

@@ -109,17 +109,25 @@ size_t msm_carve(msm_workspace<F> *w, void *base, const zk_cuda *d, const msm_sh
     return memory.used;
 }
 
-/* The fastest way that fits, and the extremes. */
+/* The fastest way that fits, and the extremes. Streamed bases: two buffers of a slice come on top, and the copy of the
+ * first slice is waited for. */
 template <class F> struct msm_choice : msm_visitor {
+    /* additions in the time that a link of 50 GB/s takes for a point, at 3.4 G/s in G1 and 1.2 G/s in G2 */
+    static constexpr double copy_cost = sizeof(F) == sizeof(fp) ? 6.5 : 4.6;
     const zk_cuda *device;
     size_t room, least = SIZE_MAX, bytes = 0;
+    bool streamed;
     double cost = 0;
     msm_config config;
     msm_shape shape;
-    msm_choice(const zk_cuda *d, size_t r) : device(d), room(r) {}
+    msm_choice(const zk_cuda *d, size_t r, bool s) : device(d), room(r), streamed(s) {}
     void visit(const msm_config &c, const msm_shape &s, double its_cost) override {
         msm_workspace<F> w;
-        const size_t its_bytes = msm_carve(&w, nullptr, device, s, c);
+        size_t its_bytes = msm_carve(&w, nullptr, device, s, c);
+        if (streamed) {
+            its_bytes += 2 * c.slice * sizeof(affine<F>);
+            its_cost += copy_cost * (double)c.slice;
+        }
         if (its_bytes < least) least = its_bytes;
         if (its_bytes > room || (bytes && (its_cost > cost || (its_cost == cost && its_bytes >= bytes)))) return;
         bytes = its_bytes;
@@ -128,17 +136,17 @@ template <class F> struct msm_choice : msm_visitor {
         shape = s;
     }
 };
-inline msm_limits limits_of(const zk_cuda *d, size_t slice) {
-    return msm_limits{d->tune_windows, d->tune_entries, d->tune_lanes, slice};
-}
+inline msm_limits limits_of(const zk_cuda *d) { return msm_limits{d->tune_windows, d->tune_entries, d->tune_lanes, 0}; }
 
-template <class F> void msm_bytes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases &b, size_t slice) {
-    msm_choice<F> choice(d, SIZE_MAX);
-    *best = *least = 0;
-    if (b.n == 0) return;
-    msm_consider(choice, b.n, b.planes, b.distance, sizeof(affine<F>), limits_of(d, slice));
+template <class F>
+void msm_extremes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases &b, bool streamed) {
+    msm_choice<F> choice(d, SIZE_MAX, streamed);
+    if (b.n) msm_consider(choice, b.n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
     *best = choice.bytes;
-    *least = choice.least;
+    *least = choice.bytes ? choice.least : 0;
+}
+template <class F> void msm_bytes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases &b) {
+    msm_extremes<F>(best, least, d, b, false);
 }
 
 /* ---- one slice ---- */
@@ -148,10 +156,11 @@ template <class F> struct msm_job {
     msm_shape shape;
     msm_config config;
     msm_workspace<F> w;
-    u32 units_sorted; /* of this slice, sorted into bins or being so */
-    u32 n;            /* points of this slice */
-    size_t stride;    /* points of a plane */
-    size_t at;        /* of the slice in a plane */
+    u32 units_sorted;    /* of this slice, sorted into bins or being so */
+    u32 n;               /* points of this slice */
+    size_t stride;       /* points of a plane */
+    size_t at;           /* of the slice in a plane */
+    affine<F> *slice[2]; /* of streamed bases */
     xyzz<F> set_sum[MAX_WINDOWS];
 };
 
@@ -356,17 +365,17 @@ cuzk_status msm_slice(msm_job<F> *job, const affine<F> *bases, const affine<F> *
 
 /* ---- whole problems ---- */
 
-/* Chooses a way and takes its memory. slice: most points at once, 0: any number. */
+/* Chooses a way and takes its memory; of streamed bases with the buffers of two slices at its end. */
 template <class F>
-cuzk_status msm_allocate(msm_job<F> *job, workspace_piece *piece, const zk_cuda_bases &b, size_t n, size_t slice,
+cuzk_status msm_allocate(msm_job<F> *job, workspace_piece *piece, const zk_cuda_bases &b, size_t n, bool streamed,
                          cuzk_err *err) {
     zk_cuda *d = piece->device;
     size_t room = zk_cuda_bytes_free(d);
     job->device = d;
     job->stride = b.n;
     for (;;) {
-        msm_choice<F> choice(d, room);
-        msm_consider(choice, n, b.planes, b.distance, sizeof(affine<F>), limits_of(d, slice));
+        msm_choice<F> choice(d, room, streamed);
+        msm_consider(choice, n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
         if (choice.bytes == 0)
             return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "msm of %zu points: needs %zu bytes of device memory, %zu are free",
                            n, choice.least, zk_cuda_bytes_free(d));
@@ -379,7 +388,9 @@ cuzk_status msm_allocate(msm_job<F> *job, workspace_piece *piece, const zk_cuda_
         if (status != CUZK_OK) return ZK_FAIL(err, status, "%s", none.message);
         job->config = choice.config;
         job->shape = choice.shape;
-        (void)msm_carve(&job->w, (void *)piece->memory, d, job->shape, job->config);
+        const size_t used = msm_carve(&job->w, (void *)piece->memory, d, job->shape, job->config);
+        for (u32 k = 0; k < 2; k++)
+            job->slice[k] = (affine<F> *)(piece->memory + used + k * job->config.slice * sizeof(affine<F>));
         for (xyzz<F> &sum : job->set_sum) sum = xyzz<F>::infinity();
         return CUZK_OK;
     }
@@ -412,7 +423,7 @@ cuzk_status msm(void *result, zk_cuda *d, const zk_cuda_bases &b, zk_dptr scalar
     workspace_piece piece(d);
     std::unique_ptr<msm_job<F>> job(new (std::nothrow) msm_job<F>);
     if (!job) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "msm: no memory for its description");
-    ZK_TRY(msm_allocate(job.get(), &piece, b, n, 0, err));
+    ZK_TRY(msm_allocate(job.get(), &piece, b, n, false, err));
     const affine<F> *points = (const affine<F> *)b.points, *more = nullptr;
     if (b.planes > 1) more = (const affine<F> *)(b.multiples - b.n * sizeof(affine<F>)); /* takes indexes from n on */
     for (size_t at = 0; at < n; at += job->config.slice) {

@@ -90,10 +90,10 @@ struct msm_range {
  * config.buckets buckets, the bins of each a power of two and aligned to it. Returns their number; out may be null. */
 size_t plan_ranges(msm_range *out, const msm_shape &shape, const msm_config &config, u32 unit, const u32 *bin_start);
 
-/* For one group; explicit instances in msm_g1.cu and msm_g2.cu. slice: most points at once, 0: any number. */
-template <class F>
-void msm_bytes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases &bases, size_t slice);
+/* For one group; explicit instances in msm_g1.cu and msm_g2.cu. */
+template <class F> void msm_bytes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases &bases);
 template <class F> void masked_sum_bytes(size_t *best, size_t *least, const zk_cuda *d, size_t n);
+template <class F> void streamed_bytes(size_t *best, size_t *least, const zk_cuda *d, int kind, size_t n);
 template <class F> cuzk_status bases_prepare(const zk_cuda_bases *bases, zk_cuda *d, cuzk_err *err);
 
 /* Cuts one piece of memory; with base null it only counts. */

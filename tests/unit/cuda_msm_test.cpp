@@ -47,6 +47,12 @@ struct g1 {
     static cuzk_status stored(affine *r, const zk_cuda_bases *b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_msm_g1_stored(r, device, b, s, n, err);
     }
+    static cuzk_status streamed(affine *r, const affine *b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_msm_g1_streamed(r, device, b, s, n, err);
+    }
+    static cuzk_status masked_streamed(affine *r, const affine *b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_masked_sum_g1_streamed(r, device, b, s, n, err);
+    }
     static constexpr int group = 0;
     static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_masked_sum_g1(r, device, b, s, n, err);
@@ -66,6 +72,12 @@ struct g2 {
     }
     static cuzk_status stored(affine *r, const zk_cuda_bases *b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_msm_g2_stored(r, device, b, s, n, err);
+    }
+    static cuzk_status streamed(affine *r, const affine *b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_msm_g2_streamed(r, device, b, s, n, err);
+    }
+    static cuzk_status masked_streamed(affine *r, const affine *b, zk_dptr s, size_t n, cuzk_err *err) {
+        return zk_cuda_masked_sum_g2_streamed(r, device, b, s, n, err);
     }
     static constexpr int group = 1;
     static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
@@ -239,9 +251,9 @@ template <class G> void hard_scalars() {
     for (const zk_fr &s : all) {
         for (size_t i = 0; i < n; i++) p.scalars[i] = s;
         check_all(p, "equal scalars");
-        zk_cuda_msm_tune(device, 0, 100, 3); /* bins that do not fit into a range */
+        zk_cuda_msm_tune(device, 0, 100, 3, 0); /* bins that do not fit into a range */
         check(p, "equal scalars in parts");
-        zk_cuda_msm_tune(device, 0, 0, 0);
+        zk_cuda_msm_tune(device, 0, 0, 0, 0);
     }
     for (size_t i = 0; i < n; i++) p.scalars[i] = all[i % (sizeof all / sizeof all[0])];
     check_all(p, "mixed scalars");
@@ -249,7 +261,7 @@ template <class G> void hard_scalars() {
     check_all(p, "short scalars");
     /* every window width: the largest and smallest digits at each */
     for (unsigned windows = EMULATED ? 20 : 10; windows <= 63; windows += EMULATED ? 9 : windows < 30 ? 1 : 7) {
-        zk_cuda_msm_tune(device, windows, windows % 3 ? 0 : 500 * (1 + windows % 5), windows % 4);
+        zk_cuda_msm_tune(device, windows, windows % 3 ? 0 : 500 * (1 + windows % 5), windows % 4, 0);
         for (size_t i = 0; i < n; i++) {
             zk_fr two, e = zk_fr_zero;
             zk_fr_from_u64(&two, 2);
@@ -266,7 +278,7 @@ template <class G> void hard_scalars() {
         check(p, "window width");
         check_stored(p, 2 + windows % 5, 255 / (2 + windows % 5) + 1 + windows % 7, "window width");
     }
-    zk_cuda_msm_tune(device, 0, 0, 0);
+    zk_cuda_msm_tune(device, 0, 0, 0, 0);
 }
 
 template <class G> void hard_points() {
@@ -349,11 +361,41 @@ template <class G> void masks() {
             memset(&got, 0xff, sizeof got);
             poison();
             ZK_CHECK_OK(G::masked(&got, bases, mask, n, &err), err);
+            expect<G>(&got, &want, "masked sum", n);
+            memset(&got, 0xff, sizeof got);
+            poison();
+            ZK_CHECK_OK(G::masked_streamed(&got, p.bases.data(), mask, n, &err), err);
+            expect<G>(&got, &want, "streamed masked sum", n);
             zk_cuda_free(device, bases);
             zk_cuda_free(device, mask);
-            expect<G>(&got, &want, "masked sum", n);
         }
     }
+}
+
+/* Bases in host memory, pinned and not, in one slice and in several. */
+template <class G> void streams() {
+    open_once();
+    cuzk_err err = {};
+    for (size_t n : {(size_t)0, (size_t)1, (size_t)333, (size_t)3000}) {
+        problem<G> p;
+        make(&p, n);
+        const zk_fr want = expected(p, n);
+        void *pinned = nullptr;
+        ZK_CHECK_OK(zk_cuda_host_alloc(&pinned, n * sizeof(typename G::affine), "bases", &err), err);
+        if (n) memcpy(pinned, p.bases.data(), n * sizeof(typename G::affine));
+        zk_dptr scalars = put(p.scalars.data(), n * sizeof(zk_fr));
+        for (const typename G::affine *bases :
+             {(const typename G::affine *)pinned, (const typename G::affine *)p.bases.data()}) {
+            typename G::affine got;
+            memset(&got, 0xff, sizeof got);
+            poison();
+            ZK_CHECK_OK(G::streamed(&got, bases, scalars, n, &err), err);
+            expect<G>(&got, &want, "streamed", n);
+        }
+        zk_cuda_free(device, scalars);
+        zk_cuda_host_free(pinned);
+    }
+    zk_cuda_host_free(nullptr);
 }
 
 /* The multiples themselves, also of special points. */
@@ -391,6 +433,9 @@ template <class G> void multiples() {
         zk_cuda_free(device, b.multiples);
     }
 }
+
+void test_streams_g1() { streams<g1>(); }
+void test_streams_g2() { streams<g2>(); }
 
 void test_plan() {
     for (size_t n : {(size_t)1, (size_t)1000, (size_t)1700000, (size_t)1 << 27}) {
@@ -432,17 +477,18 @@ template <class G> void short_memory() {
     const zk_fr want = expected(p, n);
     for (size_t i = 0; i < n; i++)
         if (bits[i / 64] >> i % 64 & 1) zk_fr_add(&sum, &sum, &p.logs[i]);
-    for (int kind = 0; kind < 3; kind++) {
+    for (int kind = 0; kind < 5; kind++) {
         size_t best, least;
+        b.planes = kind == 1 ? 2 : 1;
         if (kind < 2)
             zk_cuda_msm_bytes(&best, &least, device, &b);
-        else
+        else if (kind == 2)
             zk_cuda_masked_sum_bytes(&best, &least, device, G::group, n);
-        if (kind == 0) b.planes = 1;
-        if (kind == 0) zk_cuda_msm_bytes(&best, &least, device, &b);
+        else
+            zk_cuda_streamed_bytes(&best, &least, device, G::group, kind - 3, n);
         ZK_CHECKF(least <= best && best < zk_cuda_bytes_free(device), "%d: %zu %zu of %zu", kind, least, best,
                   zk_cuda_bytes_free(device));
-        for (size_t room : {best + 4096, best - 4096, (best + least) / 2, least + 4096, least, least - 512}) {
+        for (size_t room : {best, (best + least) / 2, least, least - 512}) {
             zk_dptr hog = 0;
             ZK_CHECK_OK(zk_cuda_alloc(&hog, device, (zk_cuda_bytes_free(device) - room) & ~(size_t)511, "hog", &err),
                         err);
@@ -452,15 +498,16 @@ template <class G> void short_memory() {
             cuzk_err failure = {};
             const cuzk_status status = kind == 0   ? G::msm(&got, b.points, scalars, n, &failure)
                                        : kind == 1 ? G::stored(&got, &b, scalars, n, &failure)
-                                                   : G::masked(&got, b.points, mask, n, &failure);
+                                       : kind == 2 ? G::masked(&got, b.points, mask, n, &failure)
+                                       : kind == 3 ? G::streamed(&got, p.bases.data(), scalars, n, &failure)
+                                                   : G::masked_streamed(&got, p.bases.data(), mask, n, &failure);
             ZK_CHECK(status == CUZK_OK || status == CUZK_OUT_OF_MEMORY);
             ZK_CHECKF((status == CUZK_OK) == (free_bytes >= least), "%d: %zu bytes, least %zu", kind, free_bytes,
                       least);
-            if (status == CUZK_OK) expect<G>(&got, kind < 2 ? &want : &sum, "short of memory", room);
+            if (status == CUZK_OK) expect<G>(&got, kind == 2 || kind == 4 ? &sum : &want, "short of memory", room);
             ZK_CHECK(zk_cuda_bytes_free(device) == free_bytes);
             zk_cuda_free(device, hog);
         }
-        b.planes = 2;
     }
     zk_cuda_close(device);
     device = full;
@@ -482,5 +529,6 @@ void test_masked_g2() { masks<g2>(); }
 
 ZK_TEST_MAIN(ZK_CASE(test_msm_g1_sizes), ZK_CASE(test_msm_g2_sizes), ZK_CASE(test_msm_g1_scalars),
              ZK_CASE(test_msm_g2_scalars), ZK_CASE(test_msm_g1_points), ZK_CASE(test_msm_g2_points),
-             ZK_CASE(test_multiples_g1), ZK_CASE(test_multiples_g2), ZK_CASE(test_plan), ZK_CASE(test_masked_g1),
-             ZK_CASE(test_masked_g2), ZK_CASE(test_short_memory_g1), ZK_CASE(test_short_memory_g2))
+             ZK_CASE(test_multiples_g1), ZK_CASE(test_multiples_g2), ZK_CASE(test_plan), ZK_CASE(test_streams_g1),
+             ZK_CASE(test_streams_g2), ZK_CASE(test_masked_g1), ZK_CASE(test_masked_g2), ZK_CASE(test_short_memory_g1),
+             ZK_CASE(test_short_memory_g2))
