@@ -338,7 +338,8 @@ void circuit_image::make_rows(const zk_template *t, circuit_template *r, templat
                 d = make_uint2(ROW_COPY, operand_of(from->var));
             } else if (row_class == ZK_ROW_ZERO || row_class == ZK_ROW_SMALL) {
                 int constant = 0;
-                u32 n_bits = 0, bit[3] = {0}, coef[3] = {0};
+                u32 n_bits = 0, bit[3] = {0};
+                int coef[3] = {1, 1, 1};
                 bool fits = true;
                 for (u32 i = 0; i < n; i++) {
                     if (from[i].var == 0) {
@@ -349,12 +350,12 @@ void circuit_image::make_rows(const zk_template *t, circuit_template *r, templat
                     fits = fits && n_bits < 3 && b <= ROW_MAX_BIT;
                     if (!fits) break;
                     bit[n_bits] = b;
-                    coef[n_bits++] = from[i].coef;
+                    coef[n_bits++] = zk_small_coef(from[i].coef);
                 }
-                for (u32 i = n_bits; i < 3; i++) constant -= zk_small_coef(coef[i]);
+                for (u32 i = n_bits; i < 3; i++) constant -= coef[i];
                 if (fits)
-                    d = make_uint2(ROW_SMALL | (u32)(constant + ROW_SMALL_BIAS) << 2 | coef[0] << 7 | coef[1] << 10 |
-                                       coef[2] << 13 | bit[0] << 16,
+                    d = make_uint2(ROW_SMALL | (u32)(constant + ROW_SMALL_BIAS) << 2 | row_coef(coef[0]) << 7 |
+                                       row_coef(coef[1]) << 10 | row_coef(coef[2]) << 13 | bit[0] << 16,
                                    bit[1] | bit[2] << 16);
             }
             if (d.x == ROW_SUM) {

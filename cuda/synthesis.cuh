@@ -60,13 +60,14 @@ struct alignas(16) circuit_step {
     u32 bit_ops, n_bit_ops, sums, n_sums, sum_words, ops, n_lane_ops, n_warp_ops;
 };
 
-/* A row of one matrix. x: kind, and for ROW_SMALL the constant + ROW_SMALL_BIAS << 2, three coefficients (as in
- * zk_small_coef) << 7, 10, 13, three bits << 16, 32, 48 (the last two in y). ROW_COPY: y is an operand. ROW_SUM: in the
- * list of sums. */
+/* A row of one matrix. x: kind, and for ROW_SMALL the constant + ROW_SMALL_BIAS << 2, three coefficients (as
+ * row_coef gives them) << 7, 10, 13, three bits << 16, 32, 48 (the last two in y). ROW_COPY: y is an operand. ROW_SUM:
+ * in the list of sums. */
 typedef uint2 circuit_row;
 enum circuit_row_kind { ROW_SMALL, ROW_COPY, ROW_SUM };
 constexpr int ROW_SMALL_BIAS = ZK_ROW_SMALL_MAX + 3; /* bits that are not needed name the constant one, and cancel it */
-constexpr u32 ROW_MAX_BIT = 0xffff;                  /* greatest bit that ROW_SMALL can name */
+inline u32 row_coef(int coef) { return (u32)(coef < 0 ? coef + 4 : coef + 3); } /* -4 .. -1, 1 .. 4 to 0 .. 7 */
+constexpr u32 ROW_MAX_BIT = 0xffff; /* greatest bit that ROW_SMALL can name */
 constexpr u32 N_SMALL = 2 * ZK_ROW_SMALL_MAX + 1;
 
 /* matrix << 30 | row, first term, number of terms, 0 */

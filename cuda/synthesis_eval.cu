@@ -48,18 +48,15 @@ struct eval_job {
 
 constexpr u32 NO_VALUE = UINT32_MAX;
 
-__device__ inline int small_coef(u32 coef) { return (int)(coef / 2 + 1) * (coef & 1 ? -1 : 1); } /* zk_small_coef */
-
 /* The number of a value: below N_SMALL a small number, above an element of `full`; NO_VALUE where the row is a sum. */
-template <class Bits> __device__ u32 row_value(const circuit_row &row, const instance_view &view, const Bits &bit) {
+template <class Bits>
+__device__ __forceinline__ u32 row_value(const circuit_row row, const instance_view &view, const Bits &bit) {
     switch (row.x & 3) {
     case ROW_SMALL: {
         const u32 b0 = bit(row.x >> 16), b1 = bit(row.y & 0xffff), b2 = bit(row.y >> 16);
-        int sum = (int)(row.x >> 2 & 31) - ROW_SMALL_BIAS + ZK_ROW_SMALL_MAX;
-        sum += b0 ? small_coef(row.x >> 7 & 7) : 0;
-        sum += b1 ? small_coef(row.x >> 10 & 7) : 0;
-        sum += b2 ? small_coef(row.x >> 13 & 7) : 0;
-        return (u32)sum;
+        const u32 c0 = row.x >> 7 & 7, c1 = row.x >> 10 & 7, c2 = row.x >> 13 & 7; /* row_coef */
+        return (row.x >> 2 & 31) - ROW_SMALL_BIAS + ZK_ROW_SMALL_MAX + b0 * (c0 + (c0 >> 2)) + b1 * (c1 + (c1 >> 2)) +
+               b2 * (c2 + (c2 >> 2)) - 4 * (b0 + b1 + b2);
     }
     case ROW_COPY:
         return N_SMALL + view.index(row.y);
@@ -87,8 +84,9 @@ __device__ __forceinline__ void write_rows(const eval_job &job, const circuit_in
             for (u32 half = 0; half < 2; half++) {
                 const u32 v = __shfl_sync(0xffffffffu, value, (int)(half * 16 + lane / 2));
                 if (v == NO_VALUE) continue;
-                const uint4 *from = v < N_SMALL ? small + 2 * v : (const uint4 *)&job.full[v - N_SMALL];
-                to[2 * first + 32 * half + lane] = from[lane % 2];
+                const uint4 piece = v < N_SMALL ? small[2 * v + lane % 2]
+                                                : ((const uint4 *)job.full)[2 * (size_t)(v - N_SMALL) + lane % 2];
+                to[2 * first + 32 * half + lane] = piece;
             }
         }
     }
