@@ -232,6 +232,9 @@ __device__ inline fr shuffle_xor(const fr &v, int with) {
     for (int i = 0; i < 8; i++) r.l[i] = __shfl_xor_sync(0xffffffffu, v.l[i], with);
 #elif defined(ZK_CUDA_EMULATE)
     r = __shfl_xor_sync(0xffffffffu, v, with);
+#else
+    (void)with;
+    r = v;
 #endif
     return r;
 }
@@ -242,6 +245,8 @@ __device__ inline fr broadcast(const fr &v) { /* of lane 0 */
     for (int i = 0; i < 8; i++) r.l[i] = __shfl_sync(0xffffffffu, v.l[i], 0);
 #elif defined(ZK_CUDA_EMULATE)
     r = __shfl_sync(0xffffffffu, v, 0);
+#else
+    r = v;
 #endif
     return r;
 }
