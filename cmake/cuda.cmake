@@ -27,10 +27,11 @@ endif()
 enable_language(CXX)
 enable_language(CUDA)
 
-add_library(zk_cuda STATIC EXCLUDE_FROM_ALL cuda/compact.cu cuda/device.cu cuda/msm_common.cu cuda/msm_g1.cu cuda/msm_g2.cu cuda/ntt.cu
-  cuda/points.cu cuda/points_g1.cu cuda/points_g2.cu cuda/sort.cu cuda/synthesis.cu cuda/synthesis_eval.cu cuda/synthesis_witness.cu)
+add_library(zk_cuda STATIC EXCLUDE_FROM_ALL cuda/compact.cu cuda/device.cu cuda/msm_common.cu cuda/msm_g1.cu cuda/msm_g2.cu cuda/ntt.cu cuda/points.cu cuda/pool.cu cuda/points_g1.cu
+  cuda/points_g2.cu cuda/sort.cu cuda/synthesis.cu cuda/synthesis_eval.cu cuda/synthesis_witness.cu)
 set_target_properties(zk_cuda PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
 target_include_directories(zk_cuda PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(zk_cuda PUBLIC $<LINK_ONLY:zk_program> $<LINK_ONLY:zk_hash> $<LINK_ONLY:zk_curve> $<LINK_ONLY:zk_base>)
 target_compile_options(zk_cuda PRIVATE --expt-relaxed-constexpr -lineinfo)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.4)
   target_compile_options(zk_cuda PRIVATE --split-compile=0) # the passes of the transforms in parallel
@@ -64,4 +65,11 @@ add_executable(cuda_synthesis_test EXCLUDE_FROM_ALL tests/unit/cuda_synthesis_te
 target_link_libraries(cuda_synthesis_test PRIVATE cuzk_flags zk_cuda zk_filecoin)
 target_include_directories(cuda_synthesis_test PRIVATE tests ${CMAKE_SOURCE_DIR})
 target_compile_definitions(cuda_synthesis_test PRIVATE ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors")
-add_custom_target(cuda_check DEPENDS cuda_msm_test cuda_ntt_test cuda_points_test cuda_synthesis_test bench_cuda)
+
+# The tests of Groth16 on the device.
+add_executable(cuda_groth16_test EXCLUDE_FROM_ALL tests/unit/groth16_toy_test.c)
+target_link_libraries(cuda_groth16_test PRIVATE cuzk_flags zk_groth16 zk_device)
+target_include_directories(cuda_groth16_test PRIVATE tests)
+target_compile_definitions(cuda_groth16_test PRIVATE ZK_TEST_CUDA ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors")
+
+add_custom_target(cuda_check DEPENDS cuda_msm_test cuda_ntt_test cuda_points_test cuda_synthesis_test bench_cuda cuda_groth16_test cuzk)

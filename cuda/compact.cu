@@ -122,20 +122,22 @@ void zk_cuda_mask_destroy(zk_cuda_mask *m) {
     delete m;
 }
 
-cuzk_status zk_cuda_compact_bits(const zk_cuda_mask *m, zk_dptr out, zk_dptr bits, cuzk_err *err) {
+cuzk_status zk_cuda_compact_bits(zk_cuda *d, const zk_cuda_mask *m, zk_dptr out, zk_dptr bits, cuzk_err *err) {
     using namespace zk;
     const u32 n_words = (u32)((m->n + 63) / 64);
-    if (m->count) ZK_CUDA_TRY(cudaMemsetAsync((void *)out, 0, (m->count + 63) / 64 * 8, m->device->main));
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
+    if (m->count) ZK_CUDA_TRY(cudaMemsetAsync((void *)out, 0, (m->count + 63) / 64 * 8, d->main));
     if (n_words)
-        ZK_RUN_BARRIERS(compact_bits, ceil_div(n_words, BLOCK), BLOCK, 0, m->device->main, (u32 *)(uintptr_t)out,
+        ZK_RUN_BARRIERS(compact_bits, ceil_div(n_words, BLOCK), BLOCK, 0, d->main, (u32 *)(uintptr_t)out,
                         (const u64 *)(uintptr_t)bits, m->words, m->rank, n_words);
     return CUZK_OK;
 }
 
-cuzk_status zk_cuda_compact_fr(const zk_cuda_mask *m, zk_dptr out, zk_dptr values, cuzk_err *err) {
+cuzk_status zk_cuda_compact_fr(zk_cuda *d, const zk_cuda_mask *m, zk_dptr out, zk_dptr values, cuzk_err *err) {
     using namespace zk;
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     if (m->n)
-        ZK_RUN(compact_elements, ceil_div(2 * (u64)m->n, BLOCK), BLOCK, 0, m->device->main, (uint4 *)(uintptr_t)out,
+        ZK_RUN(compact_elements, ceil_div(2 * (u64)m->n, BLOCK), BLOCK, 0, d->main, (uint4 *)(uintptr_t)out,
                (const uint4 *)(uintptr_t)values, m->words, m->rank, (u64)m->n);
     return CUZK_OK;
 }

@@ -8,7 +8,8 @@
  * workspace does not fit a kernel uses a leaner way, or fails with CUZK_OUT_OF_MEMORY and says how much it asked for.
  *
  * Order. Copies and kernels run in order on the device's main stream. Calls whose result goes to host memory return
- * when it is there; all others return at once and zk_cuda_sync waits. One thread at a time may use a device.
+ * when it is there; all others return at once and zk_cuda_sync waits. One thread at a time may use a device; memory may
+ * be taken and freed by several at once.
  *
  * Data. Field elements and points are those of src/field and src/curve, byte for byte: Montgomery form, canonical,
  * infinity x = y = 0.
@@ -37,6 +38,10 @@ cuzk_status zk_cuda_device_count(int *count, cuzk_err *err) ZK_MUST_USE;
  * the build has no code for. */
 cuzk_status zk_cuda_open(zk_cuda **device, int ordinal, size_t pool_bytes, cuzk_err *err) ZK_MUST_USE;
 void zk_cuda_close(zk_cuda *device);
+/* A second queue on the device, with a pool of its own of `bytes` from the device's: its calls run beside those of the
+ * device and of other queues, each driven by one thread. Buffers of the device can be used by all; who shares one puts
+ * the uses in order. Close it before the device. */
+cuzk_status zk_cuda_fork(zk_cuda **queue, zk_cuda *device, size_t bytes, cuzk_err *err) ZK_MUST_USE;
 const char *zk_cuda_name(const zk_cuda *device); /* what the device calls itself */
 size_t zk_cuda_bytes_total(const zk_cuda *device);
 
@@ -150,12 +155,12 @@ size_t zk_cuda_program_bytes(const struct zk_program *program, unsigned log2_n);
 
 /* As zk_program_witness. hints: host memory. bits: [ceil(n_aux/64)] words; full: n_inputs inputs, then the wide values.
  * BAD_INPUT for a hint that is not below r. */
-cuzk_status zk_cuda_witness(const zk_cuda_program *program, const uint8_t (*hints)[32], zk_dptr bits, zk_dptr full,
-                            cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_witness(zk_cuda *device, const zk_cuda_program *program, const uint8_t (*hints)[32], zk_dptr bits,
+                            zk_dptr full, cuzk_err *err) ZK_MUST_USE;
 /* As zk_program_eval_computed, over the domain: rows of the program, then for each input a row with a = input, b = c =
  * 0, then zeros. a, b, c: [2^log2_n] Fr; any may be 0 (not computed). */
-cuzk_status zk_cuda_evaluate(const zk_cuda_program *program, zk_dptr bits, zk_dptr full, zk_dptr a, zk_dptr b,
-                             zk_dptr c, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_evaluate(zk_cuda *device, const zk_cuda_program *program, zk_dptr bits, zk_dptr full, zk_dptr a,
+                             zk_dptr b, zk_dptr c, cuzk_err *err) ZK_MUST_USE;
 /* First of n_rows rows with a_i b_i != c_i, or n_rows. */
 cuzk_status zk_cuda_first_unsatisfied(size_t *row, zk_cuda *device, zk_dptr a, zk_dptr b, zk_dptr c, size_t n_rows,
                                       cuzk_err *err) ZK_MUST_USE;
@@ -171,8 +176,10 @@ cuzk_status zk_cuda_mask_create(zk_cuda_mask **mask, zk_cuda *device, const uint
 void zk_cuda_mask_destroy(zk_cuda_mask *mask);
 /* The bits (words of 64) or the elements of Fr under the mask, in order. Bits of the last word beyond the last are 0.
  */
-cuzk_status zk_cuda_compact_bits(const zk_cuda_mask *mask, zk_dptr out, zk_dptr bits, cuzk_err *err) ZK_MUST_USE;
-cuzk_status zk_cuda_compact_fr(const zk_cuda_mask *mask, zk_dptr out, zk_dptr values, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_compact_bits(zk_cuda *device, const zk_cuda_mask *mask, zk_dptr out, zk_dptr bits,
+                                 cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_compact_fr(zk_cuda *device, const zk_cuda_mask *mask, zk_dptr out, zk_dptr values,
+                               cuzk_err *err) ZK_MUST_USE;
 
 /* ---- points (points.cu) ---- */
 
@@ -212,8 +219,8 @@ cuzk_status zk_cuda_multiples_split(size_t *bad, const zk_cuda_multiples *multip
 cuzk_status zk_cuda_multiples_encode(const zk_cuda_multiples *multiples, uint8_t *encoded, const struct zk_fr *scalars,
                                      size_t n, cuzk_err *err) ZK_MUST_USE;
 
-/* Windows of the next MSMs: their number, how many entries (a point in a bucket) a lane works on at once, how many lanes
- * run side by side, how many threads a multiprocessor a round of additions has; 0 means the table. For tuning and tests. */
+/* Windows of the next MSMs: their number, how many entries (a point in a bucket) a lane works on at once, how many
+ * lanes run side by side, how many threads a multiprocessor a round of additions has; 0 means the table. For tuning and tests. */
 void zk_cuda_msm_tune(zk_cuda *device, unsigned windows, unsigned entries, unsigned lanes, unsigned threads);
 
 #ifdef __cplusplus

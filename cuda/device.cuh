@@ -4,6 +4,7 @@
 
 #include "cuda_kernels.h"
 #include "platform.cuh"
+#include "pool.cuh"
 
 #include <map>
 
@@ -105,16 +106,12 @@ ZK_HD u32 ceil_div(u64 a, u64 b) { return (u32)((a + b - 1) / b); }
 } // namespace zk
 
 struct zk_cuda {
+    zk_cuda *parent = nullptr; /* of a queue beside the device's */
     int ordinal = 0;
     int multiprocessors = 132;
     char name[96] = "";
     size_t total_bytes = 0;
-    /* The pool: segments from the driver, cut into pieces. */
-    size_t pool_bytes = 0; /* the most that segments may take */
-    size_t held_bytes = 0, used_bytes = 0, peak_bytes = 0;
-    std::map<char *, size_t> segments;    /* -> bytes */
-    std::map<char *, size_t> free_pieces; /* -> bytes, neighbours of one segment merged */
-    std::map<char *, size_t> taken;
+    zk::pool pool;
     cudaStream_t main{}; /* all calls; lanes fork from it and join it */
     cudaStream_t lane[zk::MAX_LANES]{};
     cudaEvent_t fork{}, joined[zk::MAX_LANES]{};

@@ -202,6 +202,10 @@ cuzk_status zk_cuda_points_subgroup(bool *good, zk_cuda *d, int group, zk_dptr p
     zk::chacha_key key;
     *good = false;
     ZK_TRY(zk::choose(&ops, d, group, n, err));
+    if (n == 0) {
+        *good = true;
+        return CUZK_OK;
+    }
     memcpy(key.word, seed, sizeof key.word);
     const cuzk_status status = ops->subgroup(good, d, points, n, key, err);
     if (status != CUZK_OK) *good = false;

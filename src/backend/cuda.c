@@ -5,14 +5,20 @@
 #include "backend/cuda.h"
 #include "base/alloc.h"
 #include "base/bitmap.h"
+#include "base/bytes.h"
 #include "cuda/cuda_kernels.h"
 
 typedef struct cuda_backend {
     zk_backend base;
     zk_cuda *device;
-    zk_pool *pool;      /* borrowed: threads that feed the device */
-    size_t proof_bytes; /* device memory that the proofs of the programs loaded need beside points */
+    zk_pool *pool; /* borrowed: threads that feed the device */
+    /* For the programs loaded: device memory that a proof needs beside points, and of it what kernels work with. */
+    size_t proof_bytes, workspace_bytes;
 } cuda_backend;
+
+struct zk_stream {
+    zk_cuda *queue;
+};
 
 typedef struct cuda_buffer {
     zk_buffer base;
@@ -42,6 +48,9 @@ typedef struct cuda_multiples {
 } cuda_multiples;
 
 static zk_cuda *device_of(const zk_backend *backend) { return ((const cuda_backend *)backend)->device; }
+static zk_cuda *queue_of(const zk_stream *stream, const zk_backend *backend) {
+    return stream ? stream->queue : device_of(backend);
+}
 static zk_dptr memory_of(const zk_buffer *buffer) { return ((const cuda_buffer *)buffer)->memory; }
 static size_t point_bytes(zk_group group) { return group == ZK_G1 ? sizeof(zk_g1_affine) : sizeof(zk_g2_affine); }
 
@@ -52,12 +61,34 @@ static void device_close(zk_backend *backend) {
     free(backend);
 }
 
-static cuzk_status device_wait(zk_backend *backend, zk_stream *stream, cuzk_err *err) {
-    (void)stream;
-    return zk_cuda_sync(device_of(backend), err);
+static cuzk_status stream_open(zk_stream **stream, zk_backend *backend, cuzk_err *err) {
+    const cuda_backend *cuda = (const cuda_backend *)backend;
+    zk_stream *s = zk_calloc(1, sizeof *s);
+    if (!s) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "stream: out of memory");
+    cuzk_status status = zk_cuda_fork(&s->queue, cuda->device, cuda->workspace_bytes, err);
+    if (status != CUZK_OK) {
+        free(s);
+        return status;
+    }
+    *stream = s;
+    return CUZK_OK;
 }
 
-static const zk_device_ops device_ops = {.close = device_close, .wait = device_wait};
+static void stream_close(zk_stream *stream) {
+    zk_cuda_close(stream->queue);
+    free(stream);
+}
+
+static cuzk_status device_wait(zk_backend *backend, zk_stream *stream, cuzk_err *err) {
+    return zk_cuda_sync(queue_of(stream, backend), err);
+}
+
+static const zk_device_ops device_ops = {
+    .close = device_close,
+    .stream_open = stream_open,
+    .stream_close = stream_close,
+    .wait = device_wait,
+};
 
 /* ---- buffers ---- */
 
@@ -82,14 +113,12 @@ static void buffer_destroy(zk_buffer *buffer) {
 
 static cuzk_status buffer_upload(zk_stream *stream, zk_buffer *buffer, size_t offset, const void *src, size_t bytes,
                                  cuzk_err *err) {
-    (void)stream;
-    return zk_cuda_upload(device_of(buffer->backend), memory_of(buffer) + offset, src, bytes, err);
+    return zk_cuda_upload(queue_of(stream, buffer->backend), memory_of(buffer) + offset, src, bytes, err);
 }
 
 static cuzk_status buffer_download(zk_stream *stream, void *dst, const zk_buffer *buffer, size_t offset, size_t bytes,
                                    cuzk_err *err) {
-    (void)stream;
-    return zk_cuda_download(device_of(buffer->backend), dst, memory_of(buffer) + offset, bytes, err);
+    return zk_cuda_download(queue_of(stream, buffer->backend), dst, memory_of(buffer) + offset, bytes, err);
 }
 
 static void buffer_discard(zk_buffer *buffer) {
@@ -119,16 +148,26 @@ static void program_plan(const zk_backend *backend, const zk_program *program, u
     zk_memory_plan_add(plan, "circuit tables", 1, zk_cuda_program_bytes(program, log2_n));
 }
 
+#define TABLES_BYTES ((size_t)256 << 20) /* twiddles, hints and other small things of a queue */
+
 /* What a proof takes beside the points: the assignment, and either the three vectors of rows, or one of them and what
  * the largest MSM works with. On a device that is short of memory MSMs are content with less. */
-static size_t proof_bytes(const cuda_backend *cuda, const zk_program *program, unsigned log2_n) {
-    size_t rows = sizeof(zk_fr) << log2_n, best, least, total = zk_cuda_bytes_limit(cuda->device);
-    zk_cuda_bases h;
-    zk_cuda_bases_plan(&h, ZK_G1, (size_t)1 << log2_n, 0);
-    zk_cuda_msm_bytes(&best, &least, cuda->device, &h);
+static void account_for(cuda_backend *cuda, const zk_program *program, unsigned log2_n) {
+    size_t rows = sizeof(zk_fr) << log2_n, best = 0, least = 0, total = zk_cuda_bytes_limit(cuda->device);
+    const size_t n[2] = {(size_t)1 << log2_n, (size_t)program->n_inputs + program->n_wide};
+    for (int group = ZK_G1; group <= ZK_G2; group++) {
+        zk_cuda_bases bases;
+        size_t most, fewest;
+        zk_cuda_bases_plan(&bases, group, n[group], 0);
+        zk_cuda_msm_bytes(&most, &fewest, cuda->device, &bases);
+        best = zk_max_size(best, most);
+        least = zk_max_size(least, fewest);
+    }
     size_t assignment = 2 * (zk_witness_bits_bytes(program) + zk_witness_full_bytes(program));
-    size_t need = rows + best < total / 2 ? rows + best : rows + least;
-    return assignment + (need > 3 * rows ? need : 3 * rows);
+    size_t workspace = TABLES_BYTES + (rows + best < total / 2 ? best : least);
+    size_t need = assignment + zk_max_size(rows + workspace, 3 * rows);
+    cuda->workspace_bytes = zk_max_size(cuda->workspace_bytes, workspace);
+    cuda->proof_bytes = zk_max_size(cuda->proof_bytes, need);
 }
 
 static cuzk_status program_load(zk_resident_program **resident, zk_backend *backend, const zk_program *program,
@@ -142,8 +181,7 @@ static cuzk_status program_load(zk_resident_program **resident, zk_backend *back
         free(p);
         return status;
     }
-    size_t need = proof_bytes(cuda, program, log2_n);
-    if (need > cuda->proof_bytes) cuda->proof_bytes = need;
+    account_for(cuda, program, log2_n);
     *resident = &p->base;
     return CUZK_OK;
 }
@@ -344,58 +382,53 @@ static const zk_residency_ops residency_ops = {
 
 static cuzk_status stage_witness(zk_stream *stream, const zk_resident_program *program, const uint8_t (*hints)[32],
                                  zk_buffer *bits, zk_buffer *full, cuzk_err *err) {
-    (void)stream;
-    return zk_cuda_witness(((const cuda_program *)program)->tables, hints, memory_of(bits), memory_of(full), err);
+    return zk_cuda_witness(queue_of(stream, program->backend), ((const cuda_program *)program)->tables, hints,
+                           memory_of(bits), memory_of(full), err);
 }
 
 static cuzk_status stage_evaluate(zk_stream *stream, const zk_resident_program *program, const zk_buffer *bits,
                                   const zk_buffer *full, zk_buffer *a, zk_buffer *b, zk_buffer *c, cuzk_err *err) {
-    (void)stream;
     ZK_TRY(buffer_revive(a, err));
     ZK_TRY(buffer_revive(b, err));
     if (c) ZK_TRY(buffer_revive(c, err));
-    return zk_cuda_evaluate(((const cuda_program *)program)->tables, memory_of(bits), memory_of(full), memory_of(a),
-                            memory_of(b), c ? memory_of(c) : 0, err);
+    return zk_cuda_evaluate(queue_of(stream, program->backend), ((const cuda_program *)program)->tables,
+                            memory_of(bits), memory_of(full), memory_of(a), memory_of(b), c ? memory_of(c) : 0, err);
 }
 
 static cuzk_status stage_first_unsatisfied(zk_stream *stream, const zk_resident_program *program, const zk_buffer *a,
                                            const zk_buffer *b, const zk_buffer *c, size_t *row, cuzk_err *err) {
-    (void)stream;
-    return zk_cuda_first_unsatisfied(row, device_of(program->backend), memory_of(a), memory_of(b), memory_of(c),
+    return zk_cuda_first_unsatisfied(row, queue_of(stream, program->backend), memory_of(a), memory_of(b), memory_of(c),
                                      program->program->n_rows, err);
 }
 
 static cuzk_status stage_quotient(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
                                   zk_buffer *c, cuzk_err *err) {
-    (void)stream;
-    return zk_cuda_ntt_quotient(device_of(program->backend), memory_of(a), memory_of(b), memory_of(c), program->log2_n,
-                                err);
+    return zk_cuda_ntt_quotient(queue_of(stream, program->backend), memory_of(a), memory_of(b), memory_of(c),
+                                program->log2_n, err);
 }
 
 static cuzk_status stage_products(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
                                   cuzk_err *err) {
-    (void)stream;
-    return zk_cuda_ntt_products(device_of(program->backend), memory_of(a), memory_of(b), program->log2_n, err);
+    return zk_cuda_ntt_products(queue_of(stream, program->backend), memory_of(a), memory_of(b), program->log2_n, err);
 }
 
 static cuzk_status stage_compact_bits(zk_stream *stream, const zk_selection *selection, const zk_buffer *bits,
                                       zk_buffer *out, cuzk_err *err) {
-    (void)stream;
-    return zk_cuda_compact_bits(((const cuda_selection *)selection)->bit, memory_of(out), memory_of(bits), err);
+    return zk_cuda_compact_bits(queue_of(stream, selection->backend), ((const cuda_selection *)selection)->bit,
+                                memory_of(out), memory_of(bits), err);
 }
 
 static cuzk_status stage_compact_full(zk_stream *stream, const zk_selection *selection, const zk_buffer *full,
                                       zk_buffer *out, cuzk_err *err) {
-    (void)stream;
-    return zk_cuda_compact_fr(((const cuda_selection *)selection)->full, memory_of(out), memory_of(full), err);
+    return zk_cuda_compact_fr(queue_of(stream, selection->backend), ((const cuda_selection *)selection)->full,
+                              memory_of(out), memory_of(full), err);
 }
 
 static cuzk_status stage_msm(zk_stream *stream, const zk_resident_points *points, const zk_buffer *scalars,
                              size_t first, zk_point_sum *sum, cuzk_err *err) {
     const cuda_points *p = (const cuda_points *)points;
-    zk_cuda *device = device_of(points->backend);
+    zk_cuda *device = queue_of(stream, points->backend);
     zk_dptr s = memory_of(scalars) + first * sizeof(zk_fr);
-    (void)stream;
     if (points->group == ZK_G1) {
         zk_g1_affine result;
         ZK_TRY(p->host ? zk_cuda_msm_g1_streamed(&result, device, p->host, s, points->n, err)
@@ -413,9 +446,8 @@ static cuzk_status stage_msm(zk_stream *stream, const zk_resident_points *points
 static cuzk_status stage_masked_sum(zk_stream *stream, const zk_resident_points *points, const zk_buffer *bits,
                                     zk_point_sum *sum, cuzk_err *err) {
     const cuda_points *p = (const cuda_points *)points;
-    zk_cuda *device = device_of(points->backend);
+    zk_cuda *device = queue_of(stream, points->backend);
     zk_dptr b = memory_of(bits);
-    (void)stream;
     if (points->group == ZK_G1) {
         zk_g1_affine result;
         ZK_TRY(p->host ? zk_cuda_masked_sum_g1_streamed(&result, device, p->host, b, points->n, err)
@@ -466,6 +498,7 @@ cuzk_status zk_backend_open_cuda(zk_backend **backend, int ordinal, uint64_t mem
     cuda->base.caps = (zk_backend_caps){
         .kind = "cuda",
         .n_threads = zk_pool_n_threads(pool),
+        .has_streams = true,
         .max_log2_n = MAX_LOG2_N,
         .memory_bytes = zk_cuda_bytes_free(cuda->device),
     };

@@ -27,6 +27,23 @@ cuzk_status cli_circuit_identifier(char identifier[ZK_IDENTIFIER_MAX], zk_proof_
     return ops->identifier(identifier, sector_bytes, err);
 }
 
+cuzk_status cli_circuit_of_key(zk_proof_kind *kind, uint64_t *sector_bytes, const char *params_path, cuzk_err *err) {
+    const char *slash = strrchr(params_path, '/'), *name = slash ? slash + 1 : params_path;
+    char identifier[ZK_IDENTIFIER_MAX], expected[ZK_IDENTIFIER_MAX + 16];
+    for (int k = ZK_KIND_UNSPECIFIED + 1; k < ZK_N_KINDS; k++)
+        for (unsigned log2_bytes = 11; log2_bytes <= 36; log2_bytes++) {
+            *kind = (zk_proof_kind)k;
+            *sector_bytes = UINT64_C(1) << log2_bytes;
+            if (cli_circuit_identifier(identifier, *kind, *sector_bytes, NULL) != CUZK_OK) continue;
+            zk_parameter_file_name(expected, identifier, ".params");
+            if (strcmp(name, expected) == 0) return CUZK_OK;
+        }
+    return ZK_FAIL(err, CUZK_USAGE,
+                   "%s: not the name of a circuit's parameter file: expected --circuit KIND and "
+                   "--sector-size S, or --r1cs FILE",
+                   params_path);
+}
+
 cuzk_status cli_key_path(char **path, const char *dir, const char *identifier, const char *suffix, cuzk_err *err) {
     char name[ZK_IDENTIFIER_MAX + 16];
     zk_parameter_file_name(name, identifier, suffix);

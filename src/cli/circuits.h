@@ -15,6 +15,9 @@ cuzk_status cli_circuit_program(zk_program **program, zk_proof_kind kind, uint64
 /* Name of the key files without "v28-" and suffix. */
 cuzk_status cli_circuit_identifier(char identifier[ZK_IDENTIFIER_MAX], zk_proof_kind kind, uint64_t sector_bytes,
                                    cuzk_err *err) ZK_MUST_USE;
+/* The circuit whose parameter file has this name, in any folder. USAGE: none has. */
+cuzk_status cli_circuit_of_key(zk_proof_kind *kind, uint64_t *sector_bytes, const char *params_path,
+                               cuzk_err *err) ZK_MUST_USE;
 /* DIR/v28-<identifier><suffix>; free() it. */
 cuzk_status cli_key_path(char **path, const char *dir, const char *identifier, const char *suffix,
                          cuzk_err *err) ZK_MUST_USE;

@@ -17,7 +17,8 @@ typedef struct request_args {
     cli_bench bench;
     cli_key_args keys;
     const char *folder;
-    bool steady;
+    uint64_t lanes; /* 0: as many as there is room for */
+    bool steady, multiples;
 } request_args;
 
 /* The files of a folder, in the order of their names. */
@@ -140,6 +141,8 @@ static cuzk_status open_run(request_run *run, zk_job *job, cuzk_err *err) {
     ZK_GOTO(zk_job_identifier(identifier, job, err));
     ZK_GOTO(cli_key_find(&key, &args->keys, identifier, NULL, err));
     ZK_GOTO(cli_prover_open(&run->prover, run->program, &key, &args->bench.work, args->bench.pool, NULL, err));
+    if (run->n_partitions > 1 && args->lanes != 1) ZK_GOTO(cli_prover_widen(&run->prover, err));
+    if (args->multiples) ZK_GOTO(zk_proving_key_speed_up(run->prover.key, NULL, err));
 out:
     cli_key_clear(&key);
     return status;
@@ -179,6 +182,8 @@ static int run_request(const cli_command *self, int argc, char **argv) {
     cli_option options[] = {
         CLI_BENCH_OPTIONS(args.bench),
         CLI_DEVICE_OPTIONS(args.bench.work),
+        {"lanes", "N", CLI_U64, &args.lanes, "partitions proved side by side (default: as many as there is room for)"},
+        {"multiples", NULL, CLI_FLAG, &args.multiples, "keep multiples of the bases in the device memory that is left"},
         {"steady", NULL, CLI_FLAG, &args.steady, "the next request is read while one is proved"},
         CLI_KEY_OPTIONS(args.keys),
     };

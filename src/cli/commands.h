@@ -7,7 +7,7 @@
 extern const cli_command cli_circuit_info, cli_circuit_digest;                                /* cmd_circuit.c */
 extern const cli_command cli_witness_digest, cli_inspect;                                     /* cmd_input.c */
 extern const cli_command cli_setup, cli_setup_r1cs;                                           /* cmd_setup.c */
-extern const cli_command cli_params_info, cli_params_check;                                   /* cmd_params.c */
+extern const cli_command cli_params_info, cli_params_check, cli_params_prepare;               /* cmd_params.c */
 extern const cli_command cli_prove, cli_prove_r1cs;                                           /* cmd_prove.c */
 extern const cli_command cli_verify, cli_verify_r1cs;                                         /* cmd_verify.c */
 extern const cli_command cli_sample;                                                          /* cmd_sample.c */

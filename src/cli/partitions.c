@@ -7,24 +7,31 @@
 
 #include "base/alloc.h"
 
-enum { N_SLOTS = 2 }; /* partitions whose inputs are in memory: the one in hand and the next */
+enum { N_SLOTS = CLI_MAX_LANES + 1 }; /* partitions whose inputs are in memory: those in hand and the next */
 
 typedef struct slot {
     uint8_t (*hints)[32], (*publics)[32];
+    bool full;
 } slot;
 
-/* The second thread makes inputs ahead of the prover. */
-typedef struct feeder {
+/* One thread makes inputs, in order; each lane takes the next that is there. */
+typedef struct partition_run {
     const cli_partitions *work;
-    zk_pool *pool;
+    cli_prover *prover;
+    uint8_t *proofs;
     slot slots[N_SLOTS];
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    uint32_t made, used; /* partitions */
-    bool checked, stop;
-    cuzk_status status, check_status;
+    uint32_t made, taken; /* partitions */
+    bool stop, checked;
+    cuzk_status status, check_status; /* the first failure; the vanilla proof */
     cuzk_err err, check_err;
-} feeder;
+} partition_run;
+
+typedef struct lane_run {
+    partition_run *run;
+    unsigned lane;
+} lane_run;
 
 cuzk_status cli_job_check(const zk_job *job, zk_pool *pool, cuzk_err *err) {
     zk_job_failure failure;
@@ -35,135 +42,165 @@ cuzk_status cli_job_check(const zk_job *job, zk_pool *pool, cuzk_err *err) {
     return CUZK_BAD_INPUT;
 }
 
-static void check(feeder *f) {
-    cuzk_status status = f->work->check ? cli_job_check(f->work->job, f->pool, &f->check_err) : CUZK_OK;
-    pthread_mutex_lock(&f->lock);
-    f->check_status = status;
-    f->checked = true;
-    pthread_cond_broadcast(&f->changed);
-    pthread_mutex_unlock(&f->lock);
+/* The first failure counts, and ends the run. */
+static void fail(partition_run *run, uint32_t partition, cuzk_status status, cuzk_err *err) {
+    pthread_mutex_lock(&run->lock);
+    if (run->status == CUZK_OK) {
+        zk_err_prefix(err, "partition %" PRIu32, partition);
+        run->status = status;
+        run->err = *err;
+    }
+    run->stop = true;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
 }
 
-static void *feed(void *ctx) {
-    feeder *f = ctx;
-    const cli_partitions *work = f->work;
-    for (uint32_t i = 0; i < work->n; i++) {
-        pthread_mutex_lock(&f->lock);
-        while (i - f->used >= N_SLOTS && !f->stop) pthread_cond_wait(&f->changed, &f->lock);
-        bool stop = f->stop;
-        pthread_mutex_unlock(&f->lock);
-        if (stop) break;
-        const slot *to = &f->slots[i % N_SLOTS];
-        cuzk_status status = zk_job_hints(to->hints, work->program->n_hints, work->job, work->first + i, &f->err);
+static void check(partition_run *run) {
+    cuzk_status status = CUZK_OK;
+    if (run->work->check) status = cli_job_check(run->work->job, run->prover->pool, &run->check_err);
+    pthread_mutex_lock(&run->lock);
+    run->check_status = status;
+    run->checked = true;
+    run->stop = run->stop || status != CUZK_OK;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
+}
+
+/* Waits for the slot of partition i to be free; false: the run ends. */
+static bool await_slot(partition_run *run, uint32_t i) {
+    pthread_mutex_lock(&run->lock);
+    while (run->slots[i % N_SLOTS].full && !run->stop) pthread_cond_wait(&run->changed, &run->lock);
+    bool go = !run->stop;
+    pthread_mutex_unlock(&run->lock);
+    return go;
+}
+
+static void *make_inputs(void *ctx) {
+    partition_run *run = ctx;
+    const cli_partitions *work = run->work;
+    for (uint32_t i = 0; i < work->n && await_slot(run, i); i++) {
+        slot *to = &run->slots[i % N_SLOTS];
+        cuzk_err err = {0};
+        cuzk_status status = zk_job_hints(to->hints, work->program->n_hints, work->job, work->first + i, &err);
+        if (status != CUZK_OK) {
+            fail(run, work->first + i, status, &err);
+            break;
+        }
         zk_job_publics(to->publics, work->job, work->first + i);
-        pthread_mutex_lock(&f->lock);
-        f->status = status;
-        f->made = i + 1;
-        pthread_cond_broadcast(&f->changed);
-        pthread_mutex_unlock(&f->lock);
-        if (i == 0) check(f);
-        if (status != CUZK_OK) break;
+        pthread_mutex_lock(&run->lock);
+        to->full = true;
+        run->made = i + 1;
+        pthread_cond_broadcast(&run->changed);
+        pthread_mutex_unlock(&run->lock);
+        if (i == 0) check(run);
     }
     return NULL;
 }
 
-/* Waits until the inputs of partition i are there. */
-static cuzk_status await_inputs(feeder *f, uint32_t i, cuzk_err *err) {
-    pthread_mutex_lock(&f->lock);
-    while (f->made <= i) pthread_cond_wait(&f->changed, &f->lock);
-    cuzk_status status = f->made == i + 1 ? f->status : CUZK_OK;
-    if (status != CUZK_OK && err) *err = f->err;
-    pthread_mutex_unlock(&f->lock);
-    return status;
+/* The next partition whose inputs are there; false: none is left. */
+static bool take_partition(uint32_t *i, partition_run *run) {
+    pthread_mutex_lock(&run->lock);
+    while (!run->stop && run->taken < run->work->n && run->taken == run->made)
+        pthread_cond_wait(&run->changed, &run->lock);
+    bool go = !run->stop && run->taken < run->work->n;
+    if (go) *i = run->taken++;
+    pthread_mutex_unlock(&run->lock);
+    return go;
 }
 
-static void release_inputs(feeder *f) {
-    pthread_mutex_lock(&f->lock);
-    f->used++;
-    pthread_cond_broadcast(&f->changed);
-    pthread_mutex_unlock(&f->lock);
-}
-
-/* What the check says, now (OK while it runs) or at its end. */
-static cuzk_status check_result(feeder *f, bool wait, cuzk_err *err) {
-    pthread_mutex_lock(&f->lock);
-    while (wait && !f->checked) pthread_cond_wait(&f->changed, &f->lock);
-    cuzk_status status = f->checked ? f->check_status : CUZK_OK;
-    if (status != CUZK_OK && err) *err = f->check_err;
-    pthread_mutex_unlock(&f->lock);
-    return status;
-}
-
-static cuzk_status prove_one(uint8_t *proof, cli_prover *prover, feeder *f, uint32_t i, cuzk_err *err) {
-    const cli_partitions *work = f->work;
-    const slot *from = &f->slots[i % N_SLOTS];
+static cuzk_status prove_one(partition_run *run, unsigned lane, uint32_t i, cuzk_err *err) {
+    const cli_partitions *work = run->work;
+    slot *from = &run->slots[i % N_SLOTS];
     uint32_t k = work->first + i;
-    zk_span *span = zk_span_open_kernel(prover->trace, "inputs"); /* what could not be made ahead */
-    cuzk_status status = await_inputs(f, i, err);
-    zk_span_close(prover->trace, span);
-    if (status == CUZK_OK) {
-        zk_prove_request request = {
-            .hints = (const uint8_t(*)[32])from->hints,
-            .n_hints = work->program->n_hints,
-            .publics = (const uint8_t(*)[32])from->publics,
-            .n_publics = work->job->n_publics,
-            .blinding = work->blinding ? &work->blinding[k] : NULL,
-        };
-        char label[48];
-        snprintf(label, sizeof label, "partition %" PRIu32 " of %" PRIu32, i + 1, work->n);
-        status = cli_prover_prove(proof, prover, &request, label, err);
-    }
-    if (status != CUZK_OK) zk_err_prefix(err, "partition %" PRIu32, k);
+    zk_prove_request request = {
+        .hints = (const uint8_t(*)[32])from->hints,
+        .n_hints = work->program->n_hints,
+        .publics = (const uint8_t(*)[32])from->publics,
+        .n_publics = work->job->n_publics,
+        .blinding = work->blinding ? &work->blinding[k] : NULL,
+    };
+    char label[48];
+    snprintf(label, sizeof label, "partition %" PRIu32 " of %" PRIu32, i + 1, work->n);
+    cuzk_status status =
+        cli_lane_prove(run->proofs + (size_t)i * ZK_PROOF_BYTES, run->prover, lane, &request, label, err);
+    pthread_mutex_lock(&run->lock);
+    from->full = false;
+    pthread_cond_broadcast(&run->changed);
+    pthread_mutex_unlock(&run->lock);
     return status;
 }
 
-static cuzk_status prove_all(uint8_t *proofs, cli_prover *prover, feeder *f, cuzk_err *err) {
-    cuzk_status status = CUZK_OK;
-    for (uint32_t i = 0; i < f->work->n && status == CUZK_OK; i++) {
-        zk_span *span = zk_span_open(prover->trace, "partition");
-        status = prove_one(proofs + (size_t)i * ZK_PROOF_BYTES, prover, f, i, err);
-        zk_span_close(prover->trace, span);
-        release_inputs(f);
-        if (status == CUZK_OK) status = check_result(f, false, err);
+static void *run_lane(void *ctx) {
+    const lane_run *lane = ctx;
+    partition_run *run = lane->run;
+    zk_trace *trace = run->prover->lane_traces[lane->lane];
+    for (;;) {
+        uint32_t i;
+        zk_span *span = zk_span_open_kernel(trace, "inputs"); /* what could not be made ahead */
+        bool go = take_partition(&i, run);
+        zk_span_close(trace, span);
+        if (!go) return NULL;
+        cuzk_err err = {0};
+        span = zk_span_open(trace, "partition");
+        cuzk_status status = prove_one(run, lane->lane, i, &err);
+        zk_span_close(trace, span);
+        if (status != CUZK_OK) fail(run, run->work->first + i, status, &err);
     }
-    if (status == CUZK_OK || cuzk_status_classify(status) == CUZK_CLASS_INPUT) {
-        cuzk_status checked = check_result(f, true, err);
-        if (checked != CUZK_OK) status = checked;
-    }
-    return status;
 }
 
-static cuzk_status make_slots(feeder *f, cuzk_err *err) {
+static cuzk_status make_slots(partition_run *run, cuzk_err *err) {
     for (unsigned i = 0; i < N_SLOTS; i++) {
-        f->slots[i].hints = zk_malloc((size_t)f->work->program->n_hints * 32);
-        f->slots[i].publics = zk_malloc((size_t)f->work->job->n_publics * 32);
-        if (!f->slots[i].hints || !f->slots[i].publics)
+        run->slots[i].hints = zk_malloc((size_t)run->work->program->n_hints * 32);
+        run->slots[i].publics = zk_malloc((size_t)run->work->job->n_publics * 32);
+        if (!run->slots[i].hints || !run->slots[i].publics)
             return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the input of a partition");
     }
     return CUZK_OK;
 }
 
+/* All lanes, the first on this thread. A lane whose thread cannot be started leaves its work to the others. */
+static void run_lanes(partition_run *run) {
+    lane_run lanes[CLI_MAX_LANES];
+    pthread_t threads[CLI_MAX_LANES];
+    bool started[CLI_MAX_LANES] = {false};
+    for (unsigned i = 0; i < run->prover->n_lanes; i++) {
+        lanes[i] = (lane_run){run, i};
+        if (i) started[i] = pthread_create(&threads[i], NULL, run_lane, &lanes[i]) == 0;
+    }
+    run_lane(&lanes[0]);
+    for (unsigned i = 1; i < run->prover->n_lanes; i++)
+        if (started[i]) pthread_join(threads[i], NULL);
+}
+
+/* A vanilla proof that does not hold says more than the circuit that it does not satisfy. */
+static cuzk_status outcome(partition_run *run, cuzk_err *err) {
+    bool input = run->status == CUZK_OK || cuzk_status_classify(run->status) == CUZK_CLASS_INPUT;
+    if (run->checked && run->check_status != CUZK_OK && input) {
+        if (err) *err = run->check_err;
+        return run->check_status;
+    }
+    if (run->status != CUZK_OK && err) *err = run->err;
+    return run->status;
+}
+
 cuzk_status cli_partitions_prove(uint8_t *proofs, cli_prover *prover, const cli_partitions *work, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
-    feeder f = {.work = work, .pool = prover->pool};
-    pthread_t thread;
-    pthread_mutex_init(&f.lock, NULL);
-    pthread_cond_init(&f.changed, NULL);
-    ZK_GOTO(make_slots(&f, err));
-    if (pthread_create(&thread, NULL, feed, &f) != 0)
+    partition_run run = {.work = work, .prover = prover, .proofs = proofs};
+    pthread_t maker;
+    pthread_mutex_init(&run.lock, NULL);
+    pthread_cond_init(&run.changed, NULL);
+    ZK_GOTO(make_slots(&run, err));
+    if (pthread_create(&maker, NULL, make_inputs, &run) != 0)
         ZK_GOTO(ZK_FAIL(err, CUZK_EXHAUSTED, "no thread to prepare partitions"));
-    status = prove_all(proofs, prover, &f, err);
-    pthread_mutex_lock(&f.lock);
-    f.stop = true;
-    pthread_cond_broadcast(&f.changed);
-    pthread_mutex_unlock(&f.lock);
-    pthread_join(thread, NULL);
+    run_lanes(&run);
+    pthread_join(maker, NULL);
+    status = outcome(&run, err);
 out:
     for (unsigned i = 0; i < N_SLOTS; i++) {
-        free(f.slots[i].hints);
-        free(f.slots[i].publics);
+        free(run.slots[i].hints);
+        free(run.slots[i].publics);
     }
-    pthread_mutex_destroy(&f.lock);
-    pthread_cond_destroy(&f.changed);
+    pthread_mutex_destroy(&run.lock);
+    pthread_cond_destroy(&run.changed);
     return status;
 }

@@ -1,4 +1,4 @@
-/* The partitions of one job, one after the other on one prover, while another thread prepares what comes next. */
+/* The partitions of one job on the lanes of a prover, while another thread prepares what comes next. */
 #ifndef ZK_CLI_PARTITIONS_H
 #define ZK_CLI_PARTITIONS_H
 

@@ -56,7 +56,8 @@ void zk_prover_plan(const zk_resident_program *program, const zk_query_masks *ma
     zk_memory_plan_add(plan, "query values", 1, w.some_full);
 }
 
-cuzk_status zk_prover_create(zk_prover **prover, const zk_proving_key *key, zk_pool *pool, cuzk_err *err) {
+static cuzk_status create(zk_prover **prover, const zk_proving_key *key, bool own_stream, zk_pool *pool,
+                          cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     const zk_program *program = key->program->program;
     zk_backend *backend = key->program->backend;
@@ -77,19 +78,32 @@ cuzk_status zk_prover_create(zk_prover **prover, const zk_proving_key *key, zk_p
     }
     for (int q = 0; q < ZK_N_QUERIES; q++)
         grow_for(&w, key->selection[q]->n_bits, key->selection[q]->n_full, key->selection[q]->full_is_range);
-    ZK_GOTO(zk_backend_stream_open(&p->stream, backend, err));
+    if (own_stream) ZK_GOTO(zk_backend_stream_open(&p->stream, backend, err));
     ZK_GOTO(zk_buffer_create(&p->bits, backend, "witness bits", zk_witness_bits_bytes(program), err));
     ZK_GOTO(zk_buffer_create(&p->full, backend, "witness values", zk_witness_full_bytes(program), err));
+    ZK_GOTO(zk_buffer_create(&p->some_bits, backend, "query bits", w.some_bits, err));
+    ZK_GOTO(zk_buffer_create(&p->some_full, backend, "query values", w.some_full, err));
+    /* Last: a device that carves memory in order has them beside what is free, and uses both while they are. */
     ZK_GOTO(zk_buffer_create(&p->a, backend, "rows a", domain, err));
     ZK_GOTO(zk_buffer_create(&p->b, backend, "rows b", domain, err));
     if (key->form == ZK_KEY_PLAIN) ZK_GOTO(zk_buffer_create(&p->c, backend, "rows c", domain, err));
-    ZK_GOTO(zk_buffer_create(&p->some_bits, backend, "query bits", w.some_bits, err));
-    ZK_GOTO(zk_buffer_create(&p->some_full, backend, "query values", w.some_full, err));
     *prover = p;
     p = NULL;
 out:
     zk_prover_destroy(p);
     return status;
+}
+
+cuzk_status zk_prover_create(zk_prover **prover, const zk_proving_key *key, zk_pool *pool, cuzk_err *err) {
+    return create(prover, key, false, pool, err);
+}
+
+cuzk_status zk_prover_create_beside(zk_prover **prover, const zk_proving_key *key, zk_pool *pool, cuzk_err *err) {
+    const zk_backend *backend = key->program->backend;
+    *prover = NULL;
+    if (!backend->caps.has_streams)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "%s: one prover at a time", backend->caps.device);
+    return create(prover, key, true, pool, err);
 }
 
 void zk_prover_destroy(zk_prover *p) {

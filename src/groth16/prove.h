@@ -53,6 +53,10 @@ void zk_prover_plan(const zk_resident_program *program, const zk_query_masks *ma
 /* key and what it refers to must outlive the prover. `pool` is for the host's share of the work. */
 cuzk_status zk_prover_create(zk_prover **prover, const zk_proving_key *key, struct zk_pool *pool,
                              cuzk_err *err) ZK_MUST_USE;
+/* The same on a stream of its own (backend.h), so that its kernels run beside those of other provers, driven by other
+ * threads. OUT_OF_MEMORY where the device has no room for that; UNSUPPORTED where it has no streams. */
+cuzk_status zk_prover_create_beside(zk_prover **prover, const zk_proving_key *key, struct zk_pool *pool,
+                                    cuzk_err *err) ZK_MUST_USE;
 void zk_prover_destroy(zk_prover *prover); /* NULL is fine; secrets are wiped */
 
 /* Starts a proof; what was in flight is dropped. */

@@ -140,7 +140,7 @@ static void check_rows(const on_device *r, const gadget_run *cpu, unsigned matri
         ZK_CHECK_OK(zk_cuda_fill(device, r->abc[m], POISON, r->n * sizeof(zk_fr), &err), err);
         out[m] = matrices >> m & 1 ? r->abc[m] : 0;
     }
-    ZK_CHECK_OK(zk_cuda_evaluate(r->resident, r->bits, r->full, out[0], out[1], out[2], &err), err);
+    ZK_CHECK_OK(zk_cuda_evaluate(device, r->resident, r->bits, r->full, out[0], out[1], out[2], &err), err);
     zk_fr *want = malloc(r->n * sizeof *want);
     ZK_CHECK(want);
     for (int m = 0; m < 3; m++) {
@@ -183,7 +183,7 @@ static void check_sample(const sample *s) {
     device_run_open(&r, s->p);
     /* twice: with what the first run left behind */
     for (int k = 0; k < 2; k++) {
-        ZK_CHECK_OK(zk_cuda_witness(r.resident, (const uint8_t(*)[32])s->hints, r.bits, r.full, &err), err);
+        ZK_CHECK_OK(zk_cuda_witness(device, r.resident, (const uint8_t(*)[32])s->hints, r.bits, r.full, &err), err);
         check_witness(&r, &cpu);
     }
     static const unsigned some[] = {4, 3, 6, 7}; /* matrices */
@@ -248,7 +248,7 @@ static void test_bad_hints(void) {
             if (k == 2) hint[0]--; /* r - 1 is good */
         }
         cuzk_status cpu_status = zk_program_witness(s.p, (const uint8_t(*)[32])hints, &cpu.w, NULL, &want);
-        cuzk_status status = zk_cuda_witness(r.resident, (const uint8_t(*)[32])hints, r.bits, r.full, &got);
+        cuzk_status status = zk_cuda_witness(device, r.resident, (const uint8_t(*)[32])hints, r.bits, r.full, &got);
         ZK_CHECKF(status == cpu_status && !strcmp(got.message, want.message), "round %d: %s, expected %s", round,
                   got.message, want.message);
         if (status == CUZK_OK) check_witness(&r, &cpu);
@@ -687,8 +687,8 @@ static void check_compact(size_t n, int kind) {
         ZK_CHECK_OK(zk_cuda_upload(device, in, bits, words * 8, &err), err);
         ZK_CHECK_OK(zk_cuda_upload(device, fr_in, values, n * sizeof *values, &err), err);
     }
-    ZK_CHECK_OK(zk_cuda_compact_bits(resident, out, in, &err), err);
-    ZK_CHECK_OK(zk_cuda_compact_fr(resident, fr_out, fr_in, &err), err);
+    ZK_CHECK_OK(zk_cuda_compact_bits(device, resident, out, in, &err), err);
+    ZK_CHECK_OK(zk_cuda_compact_fr(device, resident, fr_out, fr_in, &err), err);
     uint64_t *got = fetch(out, (count + 63) / 64 * 8, "compact bits");
     for (size_t i = 0; i < (count + 63) / 64; i++)
         ZK_CHECKF(got[i] == want_bits[i], "n = %zu, kind %d: word %zu of %zu bits", n, kind, i, count);

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "backend/cuda.h"
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/json_dom.h"
@@ -30,7 +31,11 @@ static inline void test_open(void) {
     cuzk_err err = {0};
     if (test_pool) return;
     ZK_CHECK_OK(zk_pool_create(&test_pool, 2, &err), err);
+#if defined(ZK_TEST_CUDA) /* the same tests on the other device */
+    ZK_CHECK_OK(zk_backend_open_cuda(&test_backend, 0, 0, test_pool, &err), err);
+#else
     ZK_CHECK_OK(zk_backend_open_cpu(&test_backend, test_pool, &err), err);
+#endif
     strcpy(test_folder, "/tmp/cuzk-test-XXXXXX");
     ZK_CHECK(mkdtemp(test_folder));
     atexit(test_close);
