@@ -1,0 +1,6 @@
+cuzk_test(e2e_prepare ${CMAKE_CURRENT_LIST_DIR}/prepare_test.c LINK zk_base E2E)
+target_compile_definitions(e2e_prepare PRIVATE CUZK_PROGRAM="$<TARGET_FILE:cuzk>")
+add_dependencies(e2e_prepare cuzk)
+cuzk_test(e2e_prepare_full ${CMAKE_CURRENT_LIST_DIR}/prepare_full_test.c LINK zk_base FULL)
+target_compile_definitions(e2e_prepare_full PRIVATE CUZK_PROGRAM="$<TARGET_FILE:cuzk>")
+add_dependencies(e2e_prepare_full cuzk)
