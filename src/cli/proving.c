@@ -50,29 +50,55 @@ cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const
     ZK_TRY(cli_check_cancelled(err));
     ZK_TRY(open_key(prover, key, err));
     span = zk_span_open_kernel(trace, "buffers");
-    ZK_GOTO(zk_prover_create(&prover->prover, prover->key, pool, err));
+    ZK_GOTO(zk_prover_create(&prover->lanes[0], prover->key, pool, err));
+    prover->prover = prover->lanes[0];
+    prover->lane_traces[0] = trace;
+    prover->n_lanes = 1;
 out:
     zk_span_close(trace, span);
     return status;
 }
 
-cuzk_status cli_prover_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, const zk_prove_request *request,
-                             const char *label, cuzk_err *err) {
-    zk_prove_begin(prover->prover, request);
+cuzk_status cli_prover_widen(cli_prover *prover, cuzk_err *err) {
+    cuzk_err none = {0};
+    if (prover->n_lanes == CLI_MAX_LANES || !prover->backend->caps.has_streams) return CUZK_OK;
+    cuzk_status status = zk_prover_create_beside(&prover->lanes[prover->n_lanes], prover->key, prover->pool, &none);
+    if (status == CUZK_OUT_OF_MEMORY) return CUZK_OK;
+    if (status != CUZK_OK) {
+        if (err) *err = none;
+        return status;
+    }
+    if (prover->trace) prover->lane_traces[prover->n_lanes] = zk_trace_create("second lane", 0);
+    prover->n_lanes++;
+    return CUZK_OK;
+}
+
+cuzk_status cli_lane_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, unsigned lane,
+                           const zk_prove_request *request, const char *label, cuzk_err *err) {
+    zk_prover *p = prover->lanes[lane];
+    zk_prove_begin(p, request);
     for (int stage = 0; stage < ZK_PROVE_N_STAGES; stage++) {
         ZK_TRY(cli_check_cancelled(err));
         char what[64];
         snprintf(what, sizeof what, "%s: %s", label, zk_prove_stage_name((zk_prove_stage_id)stage));
-        cli_progress(NULL, what, 0, 0);
-        ZK_TRY(zk_prove_stage(prover->prover, (zk_prove_stage_id)stage, prover->trace, err));
+        if (lane == 0) cli_progress(NULL, what, 0, 0);
+        ZK_TRY(zk_prove_stage(p, (zk_prove_stage_id)stage, prover->lane_traces[lane], err));
     }
-    memcpy(proof, zk_prove_result(prover->prover), ZK_PROOF_BYTES);
+    memcpy(proof, zk_prove_result(p), ZK_PROOF_BYTES);
     return CUZK_OK;
+}
+
+cuzk_status cli_prover_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, const zk_prove_request *request,
+                             const char *label, cuzk_err *err) {
+    return cli_lane_prove(proof, prover, 0, request, label, err);
 }
 
 void cli_prover_close(cli_prover *prover) {
     cli_progress_end();
-    zk_prover_destroy(prover->prover);
+    while (prover->n_lanes) {
+        zk_prover_destroy(prover->lanes[--prover->n_lanes]);
+        if (prover->n_lanes) zk_trace_destroy(prover->lane_traces[prover->n_lanes]);
+    }
     zk_proving_key_destroy(prover->key);
     zk_resident_program_unload(prover->program);
     zk_backend_close(prover->backend);

@@ -5,11 +5,16 @@
 #include "cli/session.h"
 #include "groth16/prove.h"
 
+enum { CLI_MAX_LANES = 2 };
+
 typedef struct cli_prover {
     zk_backend *backend;
     zk_resident_program *program;
     zk_proving_key *key;
-    zk_prover *prover;
+    zk_prover *prover;                    /* of the first lane */
+    zk_prover *lanes[CLI_MAX_LANES];      /* [n_lanes] provers that can work side by side */
+    zk_trace *lane_traces[CLI_MAX_LANES]; /* [0] is `trace` */
+    unsigned n_lanes;
     zk_pool *pool;
     zk_trace *trace;
 } cli_prover;
@@ -46,9 +51,15 @@ void cli_key_clear(cli_key *key); /* zeroed is fine */
  * cli_prover_close, also after a failure. */
 cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const cli_key *key, const cli_work *work,
                             zk_pool *pool, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
+/* Adds a lane where the device has room for one, so that its work fills the gaps of the others. Later proofs of
+ * cli_prover_prove still use the first. */
+cuzk_status cli_prover_widen(cli_prover *prover, cuzk_err *err) ZK_MUST_USE;
 /* One proof, stage by stage; stops between stages when the user asked to. `label` goes into progress messages. */
 cuzk_status cli_prover_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, const zk_prove_request *request,
                              const char *label, cuzk_err *err) ZK_MUST_USE;
+/* The same on one of the lanes; each is driven by one thread at a time. */
+cuzk_status cli_lane_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, unsigned lane,
+                           const zk_prove_request *request, const char *label, cuzk_err *err) ZK_MUST_USE;
 void cli_prover_close(cli_prover *prover);
 
 /* The timing tree on stderr, and as JSON into a file (NULL: not). Closes the trace's root. */
