@@ -453,7 +453,7 @@ template <class G> void bench_decode(unsigned log2_n) {
     const size_t n = (size_t)1 << log2_n, bytes = n * G::bytes;
     zk_pool *threads = nullptr;
     bases<G> b;
-    make_bases(&b, log2_n);
+    make_bases(&b, n);
     CHECK(zk_pool_create(&threads, 0, &err));
     const int file = memfd_create("points", 0);
     if (file < 0 || ftruncate(file, (off_t)bytes) != 0) exit(1);
@@ -562,7 +562,7 @@ template <class G> void bench_subgroup(unsigned log2_n) {
     cuzk_err err = {};
     const size_t n = (size_t)1 << log2_n;
     bases<G> b;
-    make_bases(&b, log2_n);
+    make_bases(&b, n);
     std::vector<double> ms;
     bool ok = true, good;
     uint8_t seed[32];
