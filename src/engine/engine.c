@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/rand.h"
 #include "base/span.h"
 #include "engine/circuits.h"
 #include "engine/engine_impl.h"
@@ -122,6 +123,8 @@ static cuzk_status open_journal(zk_engine *engine, cuzk_err *err) {
     const zk_journal_fleet fleet = {
         .dsn = o->fleet_dsn, .machine = o->fleet_machine, .lease_ms = o->fleet_lease_ms, .path = o->journal_path};
     ZK_TRY(zk_journal_open_fleet(&engine->journal, &fleet, err));
+    ZK_TRY(zk_rand_bytes((uint8_t *)&engine->first_partition, sizeof engine->first_partition, err));
+    engine->first_partition %= 1u << 16;
     ZK_TRY(engine_fleet_sync(engine, err));
     return engine_fleet_beat(engine, err);
 }

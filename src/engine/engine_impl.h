@@ -68,6 +68,7 @@ struct engine_job {
     zk_result result; /* from ENDING on */
     uint64_t retry_end_ns;
     uint64_t not_before_ns; /* shared journal: nothing of it is free, or not for this engine */
+    bool elsewhere;         /* its content has not been fetched */
     unsigned sync;          /* round in which a shared journal had it last */
 };
 
@@ -248,6 +249,7 @@ struct zk_engine {
     atomic_bool fleet_lost;  /* out of reach: nothing is taken, nothing accepted */
     atomic_bool fleet_doubt; /* somebody found it out of reach: to be looked at now */
     unsigned sync;
+    uint32_t first_partition; /* where this engine begins, so that those of a fleet do not all begin in one place */
     zk_machine_view *machines;
     size_t n_machines;
     uint64_t machines_seen_ns;

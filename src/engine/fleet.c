@@ -66,7 +66,7 @@ static cuzk_status see(void *ctx, const zk_journal_job *seen, cuzk_err *err) {
         status = engine_job_add(&job, engine, &seen->meta, seen->file_bytes, err);
         if (status == CUZK_OK) {
             uint64_t now = zk_now_ns(), age_ns = seen->age_ms * 1000000;
-            job->recovered = true;
+            job->recovered = job->elsewhere = true;
             job->accepted_ns = now > age_ns ? now - age_ns : 0;
         }
     }
@@ -241,18 +241,19 @@ bool engine_fleet_take(engine_task *task, engine_lane *lane) {
     zk_engine *engine = lane->engine;
     engine_job *job = task->job;
     const zk_journal_ops *ops = engine->journal->ops;
-    if (!job || !zk_journal_is_shared(engine->journal)) return true;
+    if (!job || task->type == TASK_CHECK || !zk_journal_is_shared(engine->journal)) return true;
     zk_journal_take take = {.grant = ZK_JOURNAL_NONE_FREE};
     cuzk_err err = {0};
     char keys[ZK_KEY_PATH_BYTES];
     bool preparation = task->type == TASK_PREPARE;
+    uint32_t wish = preparation ? ZK_JOURNAL_PREPARATION : task->partition;
     zk_proof_kind kind = (zk_proof_kind)job->meta.kind;
     uint64_t sector_bytes = job->meta.sector_bytes;
     pthread_mutex_unlock(&engine->lock);
     /* Whoever lacks the keys leaves it to the others. */
     cuzk_status status =
         preparation ? CUZK_OK : zk_circuit_key_path(keys, NULL, engine->options.param_cache, kind, sector_bytes, &err);
-    if (status == CUZK_OK) status = ops->take(&take, engine->journal, job->meta.job_id, preparation, &err);
+    if (status == CUZK_OK) status = ops->take(&take, engine->journal, job->meta.job_id, wish, &err);
     pthread_mutex_lock(&engine->lock);
     lane->has_unit = take.grant == ZK_JOURNAL_TAKEN;
     if (lane->has_unit) {
@@ -261,6 +262,7 @@ bool engine_fleet_take(engine_task *task, engine_lane *lane) {
         pthread_mutex_unlock(&engine->lock);
         status = fetch(engine, job, &err);
         pthread_mutex_lock(&engine->lock);
+        job->elsewhere = job->elsewhere && status != CUZK_OK;
     }
     if (status != CUZK_OK) tell_why_not(engine, job, status, &err);
     bool wanted = engine_job_is_open(job) && !engine->draining && !engine->stopping;
@@ -384,7 +386,9 @@ static void add_machine(void *ctx, const zk_journal_machine *m) {
 cuzk_status engine_fleet_beat(zk_engine *engine, cuzk_err *err) {
     size_t n = 0;
     zk_journal_unit *units = list_units(&n, engine);
-    cuzk_status status = engine->journal->ops->beat(engine->journal, engine->options.n_workers, units, n, err);
+    uint32_t n_workers = 0;
+    for (unsigned i = 0; i < engine->n_lanes; i++) n_workers += engine->lanes[i].role == ROLE_ORDINARY;
+    cuzk_status status = engine->journal->ops->beat(engine->journal, n_workers, units, n, err);
     free(units);
     machine_list list = {0};
     if (status == CUZK_OK) status = engine->journal->ops->each_machine(engine->journal, add_machine, &list, err);

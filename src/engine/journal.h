@@ -126,9 +126,9 @@ typedef struct zk_journal_ops {
     uint64_t (*size_bytes)(zk_journal *journal); /* shared: as the last beat found it */
 
     /* ---- shared ---- */
-    /* Takes the preparation of a job, or one of its partitions, whichever is free. */
-    cuzk_status (*take)(zk_journal_take *take, zk_journal *journal, const char *job_id, bool preparation,
-                        cuzk_err *err);
+    /* Takes the preparation of a job (wish ZK_JOURNAL_PREPARATION), or one of its partitions: this one, else the next
+     * that is free, the first following the last. */
+    cuzk_status (*take)(zk_journal_take *take, zk_journal *journal, const char *job_id, uint32_t wish, cuzk_err *err);
     /* Gives a unit back that this process has; nobody gets it before delay_ms. counts: as an attempt. */
     cuzk_status (*give_back)(zk_journal *journal, const zk_journal_unit *unit, bool counts, uint64_t delay_ms,
                              cuzk_err *err);

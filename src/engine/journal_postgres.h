@@ -26,8 +26,7 @@ static inline postgres_journal *postgres_journal_of(zk_journal *journal) { retur
 void postgres_plain_text(char *out, size_t n_out, const char *text);
 
 /* ---- journal_postgres_units.c: the shared part of zk_journal_ops ---- */
-cuzk_status postgres_take(zk_journal_take *take, zk_journal *journal, const char *job_id, bool preparation,
-                          cuzk_err *err);
+cuzk_status postgres_take(zk_journal_take *take, zk_journal *journal, const char *job_id, uint32_t wish, cuzk_err *err);
 cuzk_status postgres_give_back(zk_journal *journal, const zk_journal_unit *unit, bool counts, uint64_t delay_ms,
                                cuzk_err *err);
 cuzk_status postgres_prepared(zk_journal *journal, const char *job_id, uint32_t kind, uint64_t sector_bytes,

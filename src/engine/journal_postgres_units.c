@@ -40,22 +40,24 @@ static cuzk_status none_free(zk_journal_take *take, postgres_journal *self, cons
     return CUZK_OK;
 }
 
-cuzk_status postgres_take(zk_journal_take *take, zk_journal *journal, const char *job_id, bool preparation,
+cuzk_status postgres_take(zk_journal_take *take, zk_journal *journal, const char *job_id, uint32_t wish,
                           cuzk_err *err) {
     postgres_journal *self = postgres_journal_of(journal);
     PGresult *r = NULL;
+    bool preparation = wish == ZK_JOURNAL_PREPARATION;
     zk_pg_values v = {0};
     zk_pg_text(&v, job_id);
     zk_pg_text(&v, preparation ? "t" : "f");
     zk_pg_text(&v, self->id);
     zk_pg_u64(&v, self->lease_ms);
+    zk_pg_u64(&v, preparation ? 0 : wish);
     *take = (zk_journal_take){.grant = ZK_JOURNAL_NONE_FREE};
     ZK_TRY(
         zk_pg_once(&r, &self->main, "taking a unit",
                    "WITH free AS (SELECT u.job_id, u.idx FROM cuzk_units u JOIN cuzk_jobs j ON j.id = u.job_id"
                    " WHERE u.job_id = $1 AND j.state = 0 AND NOT u.done AND (u.idx < 0) = $2::boolean"
                    " AND (u.owner IS NULL OR u.lease_until < clock_timestamp()) AND u.not_before <= clock_timestamp()"
-                   " ORDER BY u.idx LIMIT 1 FOR UPDATE OF u SKIP LOCKED)"
+                   " ORDER BY u.idx < $5::int, u.idx LIMIT 1 FOR UPDATE OF u SKIP LOCKED)"
                    " UPDATE cuzk_units u SET owner = $3, takes = takes + 1,"
                    " lease_until = clock_timestamp() + $4::bigint * interval '1 ms'"
                    " FROM free WHERE u.job_id = free.job_id AND u.idx = free.idx"

@@ -151,7 +151,8 @@ static bool next_partition(candidate *c, const zk_engine *engine, const engine_l
     unsigned best = 3;
     c->type = TASK_PROVE;
     if (o->max_job_in_flight && n_in_flight(job) >= o->max_job_in_flight && !ahead) return false;
-    for (uint32_t i = 0; i < job->n_partitions && best; i++) {
+    for (uint32_t k = 0; k < job->n_partitions && best; k++) {
+        uint32_t i = (k + engine->first_partition % job->n_partitions) % job->n_partitions;
         const engine_partition *p = &job->partitions[i];
         if (p->taken || p->state == ZK_PARTITION_DONE || now < p->not_before_ns) continue;
         unsigned rank = has_promise(lane, job, i) ? 0 : promised_elsewhere(engine, lane, job, i) ? 2 : 1;
@@ -166,7 +167,7 @@ static bool next_partition(candidate *c, const zk_engine *engine, const engine_l
 static bool next_step(candidate *c, const zk_engine *engine, const engine_lane *lane, engine_job *job, uint64_t now,
                       bool ahead) {
     c->job = job;
-    if (now < job->not_before_ns || !engine_job_is_open(job)) return false;
+    if (now < job->not_before_ns || !engine_job_is_open(job) || (ahead && job->elsewhere)) return false;
     bool checker = lane->role == ROLE_CHECKER, shared = zk_journal_is_shared(engine->journal);
     if (job->phase == ENGINE_NEW) {
         /* in a fleet to prepare is to check: beside devices, too, if there are lanes for that */

@@ -16,11 +16,15 @@ static zk_journal *open_as(const char *dsn, const char *name, uint64_t lease_ms)
     return journal;
 }
 
-static zk_journal_take take(zk_journal *journal, const char *job_id, bool preparation) {
+static zk_journal_take take_from(zk_journal *journal, const char *job_id, uint32_t wish) {
     zk_journal_take t;
     cuzk_err err = {0};
-    ZK_CHECK_OK(journal->ops->take(&t, journal, job_id, preparation, &err), err);
+    ZK_CHECK_OK(journal->ops->take(&t, journal, job_id, wish, &err), err);
     return t;
+}
+
+static zk_journal_take take(zk_journal *journal, const char *job_id, bool preparation) {
+    return take_from(journal, job_id, preparation ? ZK_JOURNAL_PREPARATION : 0);
 }
 
 static bool done(zk_journal *journal, const char *job_id, uint32_t index, uint8_t mark) {
@@ -138,6 +142,12 @@ static void test_units(void) {
     suite_end(b, job.job_id, true);
     ZK_CHECK(take(a, job.job_id, false).grant == ZK_JOURNAL_OVER);
     ZK_CHECK(take(a, "job-none", false).grant == ZK_JOURNAL_OVER);
+    /* what is wished for, else what follows, else the first */
+    zk_content_meta other;
+    prepared_job(&other, a, 4);
+    ZK_CHECK(take_from(a, other.job_id, 2).index == 2 && take_from(b, other.job_id, 2).index == 3);
+    ZK_CHECK(take_from(a, other.job_id, 2).index == 0 && take_from(b, other.job_id, 9).index == 1);
+    suite_end(a, other.job_id, true);
     ZK_CHECK(pg_ask(dsn, "SELECT (SELECT count(*) FROM cuzk_units) + (SELECT count(*) FROM cuzk_content)") == 0);
     a->ops->close(a);
     b->ops->close(b);
@@ -184,7 +194,7 @@ static void *taker_main(void *ctx) {
     zk_journal *journal = ctx;
     for (;;) {
         zk_journal_take t;
-        if (journal->ops->take(&t, journal, shared_job.job_id, false, NULL) != CUZK_OK) return journal;
+        if (journal->ops->take(&t, journal, shared_job.job_id, 7, NULL) != CUZK_OK) return journal;
         if (t.grant != ZK_JOURNAL_TAKEN) return NULL;
         taken[t.index]++;
     }
