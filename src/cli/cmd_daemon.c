@@ -138,6 +138,8 @@ static zk_engine_options engine_options(const zk_config *c, const daemon_args *a
     bool pipeline = c->pipeline.enabled;
     return (zk_engine_options){
         .param_cache = c->srs.param_cache,
+        .manifest = c->srs.manifest,
+        .warm = (zk_warm_policy)c->srs.warm,
         .journal_path = c->journal.path,
         .spool_dir = c->journal.spool[0] ? c->journal.spool : NULL,
         .devices = devices,

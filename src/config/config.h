@@ -44,7 +44,8 @@ typedef struct zk_config {
         uint64_t lease_ms;
     } fleet;
     struct {
-        char *param_cache;
+        char *param_cache, *manifest;
+        unsigned warm; /* zk_warm_policy of the engine */
     } srs;
     struct {
         uint64_t total_budget_bytes, safety_margin_bytes, eviction_min_idle_ms;

@@ -46,17 +46,20 @@ static void take(engine_lane *lane, uint64_t bytes, uint64_t host_bytes) {
     if (bytes) lane->on->pool->reserved_bytes += bytes;
 }
 
-/* Least recently used keys in the pool that nobody uses. Those of other lanes can only be taken while the lane is idle.
- */
+/* Least recently used keys in the pool that nobody uses. Those of other lanes can only be taken while the lane is idle;
+ * for keys that no job waits for, those that were used lately are left alone. */
 static engine_circuit *least_used(engine_lane **owner, zk_engine *engine, engine_lane *asking,
                                   const engine_pool *pool) {
     engine_circuit *best = NULL;
+    uint64_t now = zk_now_ns();
+    uint64_t min_idle = asking->task.type == TASK_LOAD ? engine->options.eviction_min_idle_ms * 1000000 : 0;
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         engine_lane *lane = &engine->lanes[i];
         if (lane->on->pool != pool || (lane != asking && lane->task.type != TASK_NONE)) continue;
         for (unsigned k = 0; k < lane->n_circuits; k++) {
             engine_circuit *c = &lane->circuits[k];
             if (c->evict_wanted || engine_circuit_in_use(lane, c)) continue;
+            if (now - c->last_used_ns < min_idle) continue;
             if (best && best->last_used_ns <= c->last_used_ns) continue;
             best = c;
             *owner = lane;
@@ -94,6 +97,7 @@ static uint64_t fixed(const engine_lane *lane, const engine_pool *pool) {
 static engine_grant make_room(engine_circuit *victim, engine_lane *lane, const engine_pool *pool) {
     zk_engine *engine = lane->engine;
     engine_lane *owner = NULL;
+    if (pool == &engine->host && engine_warm_unlock(engine)) return GRANT_WAIT;
     engine_circuit *c = least_used(&owner, engine, lane, pool);
     if (c && owner == lane) {
         *victim = *c;

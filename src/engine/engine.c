@@ -37,6 +37,16 @@ static cuzk_status own_program(const char **out, cuzk_err *err) {
     return copy_text(out, path, NULL, err);
 }
 
+/* That of the folder of the keys, if there is one and nothing else was asked for. */
+static cuzk_status choose_manifest(zk_engine_options *o, const zk_engine_options *given, cuzk_err *err) {
+    if (given->manifest && given->manifest[0]) return copy_text(&o->manifest, given->manifest, NULL, err);
+    ZK_TRY(copy_text(&o->manifest, given->param_cache, "/parameters.json", err));
+    if (access(o->manifest, F_OK) == 0) return CUZK_OK;
+    free((void *)(uintptr_t)o->manifest);
+    o->manifest = NULL;
+    return copy_text(&o->manifest, "", NULL, err);
+}
+
 #define DEFAULT(member, value)                                                                                         \
     do {                                                                                                               \
         if (!o->member) o->member = (value);                                                                           \
@@ -47,6 +57,7 @@ static cuzk_status take_options(zk_engine *engine, const zk_engine_options *give
     *o = *given;
     o->param_cache = o->journal_path = o->spool_dir = o->evidence_dir = NULL;
     o->worker_program = o->devices = o->worker_fault = o->fleet_dsn = o->fleet_machine = NULL;
+    o->manifest = NULL;
     if (!given->param_cache || !given->journal_path)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "options: the folder of the keys and the path of the journal are required");
     ZK_TRY(copy_text(&o->param_cache, given->param_cache, NULL, err));
@@ -60,6 +71,7 @@ static cuzk_status take_options(zk_engine *engine, const zk_engine_options *give
         ZK_TRY(copy_text(&o->worker_program, given->worker_program, NULL, err));
     else
         ZK_TRY(own_program(&o->worker_program, err));
+    ZK_TRY(choose_manifest(o, given, err));
     if (given->worker_fault) ZK_TRY(copy_text(&o->worker_fault, given->worker_fault, NULL, err));
     if (given->fleet_dsn && given->fleet_dsn[0]) ZK_TRY(copy_text(&o->fleet_dsn, given->fleet_dsn, NULL, err));
     if (given->fleet_machine) ZK_TRY(copy_text(&o->fleet_machine, given->fleet_machine, NULL, err));
@@ -88,8 +100,8 @@ static cuzk_status take_options(zk_engine *engine, const zk_engine_options *give
 }
 
 static void free_options(zk_engine_options *o) {
-    const char *const texts[] = {o->param_cache,    o->journal_path, o->spool_dir, o->evidence_dir, o->devices,
-                                 o->worker_program, o->worker_fault, o->fleet_dsn, o->fleet_machine};
+    const char *const texts[] = {o->param_cache,    o->journal_path, o->spool_dir, o->evidence_dir,  o->devices,
+                                 o->worker_program, o->worker_fault, o->fleet_dsn, o->fleet_machine, o->manifest};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) free((void *)(uintptr_t)texts[i]);
 }
 
@@ -112,6 +124,14 @@ static cuzk_status recover_job(void *ctx, const zk_journal_job *kept, cuzk_err *
     ZK_TRY(engine_job_add(&job, ctx, &kept->meta, kept->file_bytes, err));
     job->recovered = true;
     return CUZK_OK;
+}
+
+static cuzk_status open_digests(zk_engine *engine, cuzk_err *err) {
+    const char *record = NULL;
+    ZK_TRY(copy_text(&record, engine->options.journal_path, ".keys", err));
+    cuzk_status status = zk_digests_open(&engine->digests, record, engine->options.manifest, err);
+    free((void *)(uintptr_t)record);
+    return status;
 }
 
 static cuzk_status open_journal(zk_engine *engine, cuzk_err *err) {
@@ -275,12 +295,14 @@ cuzk_status zk_engine_create(zk_engine **out, const zk_engine_options *options, 
     pthread_mutex_init(&engine->submit_lock, NULL);
     pthread_cond_init(&engine->work, &attr);
     pthread_cond_init(&engine->done, &attr);
+    pthread_cond_init(&engine->warm_work, &attr);
     pthread_condattr_destroy(&attr);
     engine->start_ns = zk_now_ns();
     init_histograms(engine);
     ZK_GOTO(take_options(engine, options, err));
     ZK_GOTO(engine_devices_find(engine, engine->options.devices, err));
     ZK_GOTO(make_folders(&engine->options, err));
+    ZK_GOTO(open_digests(engine, err));
     ZK_GOTO(open_journal(engine, err));
     sweep_spool(engine);
     if (engine->n_jobs) ZK_LOG_INFO("unfinished jobs taken up", zk_kv_u64("jobs", engine->n_jobs));
@@ -288,6 +310,7 @@ cuzk_status zk_engine_create(zk_engine **out, const zk_engine_options *options, 
     if (pthread_create(&engine->housekeeper, NULL, housekeep, engine) != 0)
         ZK_GOTO(ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for housekeeping"));
     engine->housekeeping = true;
+    ZK_GOTO(engine_warm_start(engine, err));
     if (zk_journal_is_shared(engine->journal)) {
         if (pthread_create(&engine->fleet_thread, NULL, engine_fleet_main, engine) != 0)
             ZK_GOTO(ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for the fleet"));
@@ -323,6 +346,7 @@ void zk_engine_destroy(zk_engine *engine) {
     for (unsigned i = 0; i < engine->n_lanes; i++)
         if (engine->lanes[i].started) pthread_join(engine->lanes[i].thread, NULL);
     if (engine->housekeeping) pthread_join(engine->housekeeper, NULL);
+    engine_warm_stop(engine);
     if (engine->fleet_running) pthread_join(engine->fleet_thread, NULL);
     if (engine->journal) engine_jobs_retry(engine);
     for (size_t i = 0; i < engine->n_jobs; i++) {
@@ -332,6 +356,7 @@ void zk_engine_destroy(zk_engine *engine) {
     free(engine->jobs);
     free(engine->lanes);
     free(engine->devices);
+    zk_digests_close(engine->digests);
     free(engine->machines);
     while (engine->traces) {
         engine_trace *t = engine->traces;
@@ -345,6 +370,7 @@ void zk_engine_destroy(zk_engine *engine) {
     pthread_mutex_destroy(&engine->submit_lock);
     pthread_cond_destroy(&engine->work);
     pthread_cond_destroy(&engine->done);
+    pthread_cond_destroy(&engine->warm_work);
     free(engine);
 }
 
@@ -655,6 +681,7 @@ cuzk_status zk_engine_evict(bool *was_loaded, uint64_t *freed_bytes, zk_engine *
         *freed_bytes += c->bytes + c->host_bytes;
         c->evict_wanted = true;
     }
+    if (status == CUZK_OK) engine_warm_drop(engine, kind, sector_bytes);
     pthread_cond_broadcast(&engine->work);
     for (unsigned i = 0; i < engine->n_lanes && *was_loaded; i++)
         for (;;) { /* until it is really free */

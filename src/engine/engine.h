@@ -26,12 +26,23 @@ typedef struct zk_engine zk_engine;
 #define ZK_REQUEST_ID_MAX_BYTES 512
 #define ZK_STAGE_NAME_BYTES 24
 
+/* What becomes of a key file whose keys are on no device (any more). CACHE: it stays open, its pages in the system's
+ * cache as long as that likes; what a waiting job will need is read ahead. RESIDENT: also locked in memory while the
+ * budget has room, given up first when something else needs it. */
+typedef enum zk_warm_policy { ZK_WARM_CACHE, ZK_WARM_RESIDENT, ZK_WARM_OFF } zk_warm_policy;
+
 /* Zero members mean the defaults. Strings are copied. */
 typedef struct zk_engine_options {
     const char *param_cache;  /* folder of the v28-*.params files; required */
     const char *journal_path; /* SQLite file; required. Its folder is made if missing */
     const char *spool_dir;    /* content of accepted jobs; default: journal_path + ".spool" */
     const char *evidence_dir; /* of wrong proofs; default: journal_path + ".evidence" */
+
+    /* What the key files have to be: Filecoin's parameters.json; default: that of param_cache if there is one. Digests
+     * are remembered in journal_path + ".keys". */
+    const char *manifest;
+
+    zk_warm_policy warm;
 
     const char *worker_program; /* default: this executable; started as `WORKER_PROGRAM worker ...` */
     /* "cpu" (the default), "auto" (all CUDA devices, else the CPU), or a list such as "cuda:0,cuda:1" or "0,1" */
@@ -270,13 +281,16 @@ typedef struct zk_worker_view {
 typedef enum zk_srs_tier { ZK_SRS_HOT, ZK_SRS_WARM, ZK_SRS_COLD } zk_srs_tier; /* as the gRPC enum */
 typedef struct zk_srs_view {
     char circuit_id[ZK_CIRCUIT_ID_BYTES];
-    zk_srs_tier tier;   /* hot: on a device; warm: only in host memory; cold: only the file is there */
-    uint64_t bytes;     /* hot: resident, over all workers; cold: of the file */
+    zk_srs_tier tier;   /* hot: on a device; warm: the file is in host memory; cold: only the file is there */
+    bool locked;        /* warm: the memory is the engine's own */
+    uint64_t bytes;     /* hot: reserved, over all workers; else of the file */
     uint32_t ref_count; /* partitions and loads that use it now */
     uint32_t n_workers; /* that have it */
     bool loading;
+    uint64_t load_done_bytes, load_total_bytes; /* of the key file, while it is loaded; of the worker furthest behind */
     uint64_t last_used_ago_ms;
     bool evictable;
+    char sha256[65]; /* of the key file, as it was last loaded; "": not known */
 } zk_srs_view;
 
 typedef struct zk_memory_view {

@@ -162,8 +162,9 @@ struct engine_lane {
     zk_journal_unit unit; /* taken from a shared journal; also while the content is fetched */
     bool has_unit;
     char stage[ZK_STAGE_NAME_BYTES];
-    bool synthesized; /* the task is past that */
-    bool never;       /* the task asked for more than there is */
+    bool synthesized;         /* the task is past that */
+    bool never;               /* the task asked for more than there is */
+    uint64_t load_base_bytes; /* of files in the process's memory when it began to load */
     engine_promise promises[ZK_WORKER_MAX_LOOKAHEAD];
     unsigned n_promises;
     char job_at_hand[ZK_JOB_ID_BYTES]; /* that the process has open; "": none */
@@ -185,6 +186,17 @@ struct engine_lane {
     uint64_t retire_pending_bytes, retire_pending_items;
     char *memory_text;
 };
+
+/* A key file that is kept warm. Its thread alone changes `map` and what it locks. */
+typedef struct engine_warm {
+    zk_proof_kind kind;
+    uint64_t sector_bytes;
+    zk_file_map map;       /* path NULL: not kept */
+    bool is_warm;          /* nearly all of it is in memory, as far as can be told */
+    bool locked;           /* and stays there: reserved of the host's pool */
+    bool drop, unlock;     /* wanted of the thread */
+    uint64_t last_used_ns; /* loaded, or wanted */
+} engine_warm;
 
 typedef struct engine_miner {
     uint64_t miner;
@@ -215,6 +227,7 @@ typedef struct engine_trace {
 struct zk_engine {
     zk_engine_options options; /* strings owned */
     zk_journal *journal;
+    zk_digests *digests; /* has a lock of its own */
     pthread_mutex_t lock;
     pthread_cond_t work;         /* something for lanes to look at */
     pthread_cond_t done;         /* something for callers to look at */
@@ -231,6 +244,11 @@ struct zk_engine {
     unsigned n_lanes;
     bool checks_apart; /* there are lanes for it */
     engine_key_call *key_calls;
+    engine_warm warm[ENGINE_MAX_CIRCUITS];
+    unsigned n_warm;
+    pthread_t warm_thread;
+    pthread_cond_t warm_work;
+    bool warm_running, mlock_failed;
     engine_pool host;
     uint64_t machine_bytes;
     engine_miner miners[ENGINE_MAX_MINERS];
@@ -315,6 +333,18 @@ void engine_release(engine_lane *lane, uint64_t bytes, uint64_t host_bytes);
 engine_circuit *engine_lane_circuit(engine_lane *lane, zk_proof_kind kind, uint64_t sector_bytes);
 bool engine_circuit_in_use(const engine_lane *lane, const engine_circuit *circuit);
 void engine_lane_forget_circuit(engine_lane *lane, engine_circuit *circuit);
+
+/* ---- warm.c ---- */
+cuzk_status engine_warm_start(zk_engine *engine, cuzk_err *err);
+void engine_warm_stop(zk_engine *engine);
+/* These need the lock. */
+/* Keys were loaded from the file of this circuit. */
+void engine_warm_used(zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes);
+/* The file is to leave the memory, too. */
+void engine_warm_drop(zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes);
+/* Locked memory is to become free for something else; false: there is none. */
+bool engine_warm_unlock(zk_engine *engine);
+const engine_warm *engine_warm_of(const zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes);
 
 /* ---- lane.c ---- */
 void *engine_lane_main(void *lane);

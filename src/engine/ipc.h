@@ -3,9 +3,10 @@
 #ifndef ZK_ENGINE_IPC_H
 #define ZK_ENGINE_IPC_H
 
+#include "engine/digests.h"
 #include "engine/engine.h"
 
-#define ZK_IPC_VERSION 0x637a6b02u
+#define ZK_IPC_VERSION 0x637a6b03u
 #define ZK_IPC_MAX_TEXT (96 * 1024)
 
 typedef enum zk_ipc_type {
@@ -18,16 +19,19 @@ typedef enum zk_ipc_type {
     ZK_IPC_EXIT,
     ZK_IPC_CANCEL,  /* the task, at the next kernel */
     ZK_IPC_AHEAD,   /* this partition will probably come next; `bytes` are reserved for the job if it is another */
-    ZK_IPC_GRANTED, /* RESERVE */
+    ZK_IPC_GRANTED, /* RESERVE, KEY_FILE, KEY_DIGEST */
     ZK_IPC_DENIED,
+    ZK_IPC_DIGEST, /* in answer to KEY_FILE: make its digest and tell it */
     /* worker to daemon */
     ZK_IPC_HELLO,
-    ZK_IPC_RESERVE, /* may I take this much? */
-    ZK_IPC_RELEASE, /* this much is free again */
-    ZK_IPC_EVICTED, /* what keys took is free */
-    ZK_IPC_LOADED,  /* keys and workspace of a circuit are there */
-    ZK_IPC_STAGE,   /* a stage begins */
-    ZK_IPC_MEMORY,  /* rows of the memory account as text */
+    ZK_IPC_RESERVE,    /* may I take this much? */
+    ZK_IPC_RELEASE,    /* this much is free again */
+    ZK_IPC_EVICTED,    /* what keys took is free */
+    ZK_IPC_LOADED,     /* keys and workspace of a circuit are there */
+    ZK_IPC_KEY_FILE,   /* may keys be loaded from this file? */
+    ZK_IPC_KEY_DIGEST, /* and now that its digest is known? */
+    ZK_IPC_STAGE,      /* a stage begins */
+    ZK_IPC_MEMORY,     /* rows of the memory account as text */
     ZK_IPC_DONE,
 } zk_ipc_type;
 
@@ -56,6 +60,8 @@ typedef struct zk_ipc_message {
     uint8_t proof[192];
     uint64_t srs_load_ns, synth_ns, gpu_ns, total_ns, unaccounted_ns, prepare_ns;
     uint64_t stage_ns[6];
+    zk_file_identity file; /* KEY_FILE, KEY_DIGEST */
+    zk_file_digest digest; /* KEY_DIGEST; DIGEST: has_blake2b says whether that is wanted, too */
     uint64_t retire_pending_bytes, retire_pending_items;
 } zk_ipc_message;
 

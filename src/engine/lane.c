@@ -7,9 +7,12 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/log.h"
 #include "base/span.h"
+#include "engine/circuits.h"
 #include "engine/engine_impl.h"
+#include "engine/memory.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 enum { CANCEL_GRACE_S = 30, MAX_START_FAILURES = 5, MAX_START_DELAYS = 120 };
@@ -46,6 +49,7 @@ static void stage_began(engine_lane *lane, const char *stage) {
     snprintf(lane->stage, sizeof lane->stage, "%s", stage);
     engine_job *job = lane->task.job;
     bool proving = strcmp(stage, "prepare") != 0 && strcmp(stage, "load") != 0;
+    if (strcmp(stage, "load") == 0) lane->load_base_bytes = zk_memory_of_files(lane->pid);
     if (strcmp(stage, "h") == 0) {
         lane->synthesized = true;
         if (lane->engine->options.max_synthesizing) pthread_cond_broadcast(&lane->engine->work);
@@ -75,11 +79,14 @@ static void stage_began(engine_lane *lane, const char *stage) {
 
 static void say_denied(zk_ipc_message *answer, const engine_lane *lane, const zk_ipc_message *asked, bool never) {
     const engine_pool *pool = asked->kind ? lane->on->pool : &lane->engine->host;
+    const char *kept = lane->task.type == TASK_LOAD && lane->engine->options.eviction_min_idle_ms
+                           ? "; keys that were used lately stay (memory.eviction_min_idle)"
+                           : "";
     snprintf(answer->message, sizeof answer->message,
              never ? "memory: %" PRIu64 " bytes are needed, the budget%s%s is %" PRIu64
-                   : "memory: %" PRIu64 " bytes are not free now, the budget%s%s is %" PRIu64,
+                   : "memory: %" PRIu64 " bytes are not free now, the budget%s%s is %" PRIu64 "%s",
              asked->bytes, pool == &lane->on->own ? " of " : "", pool == &lane->on->own ? lane->device : "",
-             pool->budget_bytes);
+             pool->budget_bytes, kept);
 }
 
 /* Waits until the budget has room, evicts what must go. Needs the lock, which is given up meanwhile. */
@@ -136,6 +143,43 @@ static cuzk_status answer_reserve(engine_lane *lane, const zk_ipc_message *asked
     return status;
 }
 
+/* A worker is about to load keys, or has, and knows the digest of the file. Needs the lock, which is given up
+ * meanwhile.
+ */
+static cuzk_status answer_key_file(engine_lane *lane, const zk_ipc_message *m) {
+    zk_engine *engine = lane->engine;
+    zk_ipc_message answer = {.type = ZK_IPC_GRANTED};
+    char path[ZK_KEY_PATH_BYTES], hex[2][65];
+    bool known = true, both = false, changed = false;
+    uint8_t before[32];
+    cuzk_err err = {0};
+    unlock(lane);
+    cuzk_status status =
+        zk_circuit_key_path(path, NULL, engine->options.param_cache, (zk_proof_kind)m->kind, m->sector_bytes, &err);
+    if (status == CUZK_OK && m->type == ZK_IPC_KEY_FILE)
+        status = zk_digests_look(&known, &both, engine->digests, path, &m->file, &err);
+    else if (status == CUZK_OK)
+        status = zk_digests_remember(&changed, before, engine->digests, path, &m->file, &m->digest, &err);
+    if (changed) {
+        zk_hex_encode(hex[0], before, 32);
+        zk_hex_encode(hex[1], m->digest.sha256, 32);
+        ZK_LOG_WARN("a key file has other content than before", zk_kv_str("file", path), zk_kv_str("before", hex[0]),
+                    zk_kv_str("now", hex[1]));
+    }
+    if (!known) {
+        answer.type = ZK_IPC_DIGEST;
+        answer.digest.has_blake2b = both;
+    }
+    if (status != CUZK_OK) {
+        answer.type = ZK_IPC_DENIED;
+        answer.status = (uint32_t)status;
+        snprintf(answer.message, sizeof answer.message, "%s", err.message);
+    }
+    status = zk_ipc_send(lane->fd, &answer, NULL, 0, NULL);
+    lock(lane);
+    return status;
+}
+
 /* Everything but DONE. Needs the lock. */
 static cuzk_status handle(engine_lane *lane, const zk_ipc_message *m, const char *text, zk_ipc_message *asked) {
     engine_circuit *c;
@@ -159,11 +203,15 @@ static cuzk_status handle(engine_lane *lane, const zk_ipc_message *m, const char
         c = engine_lane_circuit(lane, (zk_proof_kind)m->kind, m->sector_bytes);
         if (c) {
             c->loading = false;
+            engine_warm_used(lane->engine, c->kind, c->sector_bytes);
             c->bytes = m->bytes;
             c->host_bytes = m->host_bytes;
         }
         asked->type = 0;
         return CUZK_OK;
+    case ZK_IPC_KEY_FILE:
+    case ZK_IPC_KEY_DIGEST:
+        return answer_key_file(lane, m);
     case ZK_IPC_MEMORY:
         free(lane->memory_text);
         lane->memory_text = zk_strdup(text);

@@ -79,15 +79,29 @@ uint64_t zk_memory_available(void) {
     return kib * 1024;
 }
 
-uint64_t zk_memory_of_process(int pid) {
+static void read_statm(uint64_t *resident, uint64_t *files, int pid) {
     char path[64];
+    uint64_t total;
+    *resident = *files = 0;
     snprintf(path, sizeof path, "/proc/%d/statm", pid);
     FILE *in = fopen(path, "re");
-    if (!in) return 0;
-    uint64_t total = 0, resident = 0;
-    if (fscanf(in, "%" SCNu64 " %" SCNu64, &total, &resident) != 2) resident = 0;
+    if (!in) return;
+    if (fscanf(in, "%" SCNu64 " %" SCNu64 " %" SCNu64, &total, resident, files) != 3) *resident = *files = 0;
     fclose(in);
-    return resident * 4096;
+    *resident *= 4096;
+    *files *= 4096;
+}
+
+uint64_t zk_memory_of_process(int pid) {
+    uint64_t resident, files;
+    read_statm(&resident, &files, pid);
+    return resident;
+}
+
+uint64_t zk_memory_of_files(int pid) {
+    uint64_t resident, files;
+    read_statm(&resident, &files, pid);
+    return files;
 }
 
 uint64_t zk_engine_memory_auto(void) {

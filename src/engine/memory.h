@@ -12,5 +12,7 @@ uint64_t zk_memory_available(void);
 uint64_t zk_memory_group_limit(const char *cgroup_mount, const char *proc_cgroup);
 /* Resident set; 0 if there is no such process. */
 uint64_t zk_memory_of_process(int pid);
+/* That part of it which is pages of files. */
+uint64_t zk_memory_of_files(int pid);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "base/span.h"
 #include "engine/circuits.h"
@@ -265,6 +266,14 @@ static zk_srs_view *srs_of(builder *b, zk_proof_kind kind, uint64_t sector_bytes
     return v;
 }
 
+/* A file that is loaded is mapped: what of it has been read shows as memory of the process. */
+static void view_progress(zk_srs_view *v, const engine_lane *lane) {
+    uint64_t files = lane->pid && strcmp(lane->stage, "load") == 0 ? zk_memory_of_files(lane->pid) : 0;
+    uint64_t done = files > lane->load_base_bytes ? files - lane->load_base_bytes : 0;
+    if (!v->load_total_bytes || done < v->load_done_bytes) v->load_done_bytes = done;
+    v->load_total_bytes = UINT64_MAX; /* the file is asked later */
+}
+
 static void view_srs(builder *b, const zk_engine *engine) {
     uint64_t now = zk_now_ns();
     for (unsigned i = 0; i < engine->n_lanes; i++) {
@@ -279,25 +288,44 @@ static void view_srs(builder *b, const zk_engine *engine) {
             v->n_workers++;
             v->ref_count += used;
             v->loading |= c->loading;
+            if (c->loading) view_progress(v, lane);
             v->bytes += c->bytes + c->host_bytes;
             if (!c->loading) v->tier = ZK_SRS_HOT;
             v->evictable = v->ref_count == 0;
         }
     }
+    for (unsigned i = 0; i < engine->n_warm; i++) {
+        const engine_warm *w = &engine->warm[i];
+        zk_srs_view *v = w->is_warm ? srs_of(b, w->kind, w->sector_bytes) : NULL;
+        if (!v) continue;
+        v->locked = w->locked;
+        if (v->tier == ZK_SRS_HOT) continue;
+        v->tier = ZK_SRS_WARM;
+        if (!v->n_workers) v->last_used_ago_ms = engine_ms(now - w->last_used_ns);
+        v->evictable = !v->loading;
+    }
 }
 
-typedef struct cold_files {
+typedef struct key_files {
     builder *b;
-    const char *param_cache;
-} cold_files;
+    zk_engine *engine;
+} key_files;
 
+/* What the disk says. Without the lock. */
 static void view_file(void *ctx, zk_proof_kind kind, uint64_t sector_bytes) {
-    cold_files *files = ctx;
+    key_files *files = ctx;
     char path[ZK_KEY_PATH_BYTES];
+    uint8_t sha256[32];
     uint64_t bytes = 0;
-    if (zk_circuit_key_path(path, &bytes, files->param_cache, kind, sector_bytes, NULL) != CUZK_OK) return;
+    if (zk_circuit_key_path(path, &bytes, files->engine->options.param_cache, kind, sector_bytes, NULL) != CUZK_OK)
+        return;
     zk_srs_view *v = srs_of(files->b, kind, sector_bytes);
-    if (v && !v->n_workers) v->bytes = bytes;
+    if (!v) return;
+    if (!v->n_workers) v->bytes = bytes;
+    if (zk_digests_get(sha256, files->engine->digests, path)) zk_hex_encode(v->sha256, sha256, 32);
+    if (!v->load_total_bytes) return;
+    v->load_total_bytes = bytes;
+    if (v->load_done_bytes > bytes) v->load_done_bytes = bytes;
 }
 
 static void add_memory(builder *b, const char *name, uint64_t current, uint64_t peak) {
@@ -408,7 +436,7 @@ out:
     pthread_mutex_unlock(&engine->lock);
     if (status != CUZK_OK) return status;
     /* the disk is asked without the lock */
-    zk_circuit_each(view_file, &(cold_files){&b, engine->options.param_cache});
+    zk_circuit_each(view_file, &(key_files){&b, engine});
     b.status.journal_bytes = engine->journal->ops->size_bytes(engine->journal);
     b.status.queues = b.queues + 1;
     b.status.n_queues = ZK_N_KINDS - 1;

@@ -80,6 +80,66 @@ void worker_release(worker *self, zk_proof_kind kind, uint64_t bytes, uint64_t h
     (void)status; /* a daemon that is gone is seen at the next message */
 }
 
+/* ---- the key file's digest ---- */
+
+/* Made beside the loading. */
+typedef struct digesting {
+    pthread_t thread;
+    bool running;
+    int fd; /* of the mapping */
+    uint64_t n_bytes;
+    zk_file_digest digest;
+    zk_cancel stop;
+    cuzk_status status;
+    cuzk_err err;
+} digesting;
+
+static void *make_digest(void *ctx) {
+    digesting *d = ctx;
+    d->status = zk_file_digest_make(&d->digest, d->fd, d->n_bytes, d->digest.has_blake2b, &d->stop, &d->err);
+    return NULL;
+}
+
+static cuzk_status ask_about_file(digesting *d, worker *self, const loaded *c, const zk_params *params, cuzk_err *err) {
+    zk_ipc_message m = {.type = ZK_IPC_KEY_FILE, .kind = c->kind, .sector_bytes = c->sector_bytes}, answer;
+    m.file = zk_file_identity_of(&params->map);
+    d->fd = params->map.fd;
+    d->n_bytes = params->map.n_bytes;
+    ZK_TRY(worker_say(self, m, err));
+    ZK_TRY(worker_next_message(&answer, self, err));
+    if (answer.type == ZK_IPC_DENIED) return ZK_FAIL(err, (cuzk_status)answer.status, "%s", answer.message);
+    if (answer.type != ZK_IPC_DIGEST) return CUZK_OK;
+    d->digest.has_blake2b = answer.digest.has_blake2b;
+    d->running = pthread_create(&d->thread, NULL, make_digest, d) == 0;
+    return d->running ? CUZK_OK : ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for the digest of a key file");
+}
+
+static cuzk_status tell_digest(digesting *d, worker *self, const loaded *c, const zk_params *params, cuzk_err *err) {
+    zk_ipc_message m = {.type = ZK_IPC_KEY_DIGEST, .kind = c->kind, .sector_bytes = c->sector_bytes}, answer;
+    if (!d->running) return CUZK_OK;
+    pthread_join(d->thread, NULL);
+    d->running = false;
+    if (d->status != CUZK_OK) {
+        if (err) *err = d->err;
+        zk_err_prefix(err, "%s", params->name);
+        return d->status;
+    }
+    ZK_TRY(zk_params_unchanged(params, err));
+    m.file = zk_file_identity_of(&params->map);
+    m.digest = d->digest;
+    ZK_TRY(worker_say(self, m, err));
+    ZK_TRY(worker_next_message(&answer, self, err));
+    if (answer.type == ZK_IPC_DENIED) return ZK_FAIL(err, (cuzk_status)answer.status, "%s", answer.message);
+    return CUZK_OK;
+}
+
+/* What a failure leaves. */
+static void give_up_digest(digesting *d) {
+    if (!d->running) return;
+    zk_cancel_request(&d->stop);
+    pthread_join(d->thread, NULL);
+}
+
 /* ---- loading ---- */
 
 loaded *worker_find_circuit(worker *self, zk_proof_kind kind, uint64_t sector_bytes) {
@@ -118,6 +178,7 @@ cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t
     zk_params *params = NULL;
     zk_query_masks masks = {0};
     bool reserved = false;
+    digesting digest = {0};
     loaded *c = zk_calloc(1, sizeof *c);
     if (!c) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a circuit");
     c->kind = kind;
@@ -139,12 +200,16 @@ cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t
     ZK_GOTO(worker_reserve(self, kind, sector_bytes, c->bytes, c->host_bytes, err));
     reserved = true;
     zk_span_close(trace, inner);
+    ZK_GOTO(ask_about_file(&digest, self, c, params, err));
     inner = zk_span_open_kernel(trace, "load program");
     ZK_GOTO(zk_resident_program_load(&c->resident, self->backend, c->program, err));
     zk_span_close(trace, inner);
     ZK_GOTO(zk_proving_key_load_params(&c->key, c->resident, params, &masks, trace, err));
     inner = zk_span_open_kernel(trace, "buffers");
     ZK_GOTO(zk_prover_create(&c->prover, c->key, self->pool, err));
+    zk_span_close(trace, inner);
+    inner = zk_span_open_kernel(trace, "digest"); /* what is left of it */
+    ZK_GOTO(tell_digest(&digest, self, c, params, err));
     ZK_GOTO(worker_say(self,
                        (zk_ipc_message){.type = ZK_IPC_LOADED,
                                         .kind = kind,
@@ -160,6 +225,7 @@ cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t
     c = NULL;
 out:
     zk_span_close(trace, span);
+    give_up_digest(&digest);
     zk_params_close(params);
     zk_query_masks_clear(&masks);
     if (c) {

@@ -112,6 +112,12 @@ static void put_allocations(zk_json_writer *j, const zk_engine_status *st) {
         zk_json_put_string(j, "tier", tiers[(unsigned)v->tier % 3]);
         zk_json_put_u64(j, "ref_count", v->ref_count);
         zk_json_put_bool(j, "loading", v->loading);
+        zk_json_put_bool(j, "locked", v->locked);
+        if (v->loading) {
+            zk_json_put_u64(j, "load_done_bytes", v->load_done_bytes);
+            zk_json_put_u64(j, "load_total_bytes", v->load_total_bytes);
+        }
+        put_text_or_null(j, "sha256", v->sha256);
         zk_json_end(j);
     }
     zk_json_end(j);

@@ -171,6 +171,7 @@ static inline cuzk_status test_cuda_count(int *n, cuzk_err *err) {
     *n = count ? atoi(count) : 2;
     return *n ? CUZK_OK : ZK_FAIL(err, CUZK_DEVICE, "none in this test");
 }
+static void (*test_change_backend)(zk_backend *backend); /* of a test's own, in the worker */
 static inline cuzk_status test_cuda_open(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool,
                                          cuzk_err *err) {
     if (ordinal >= 2 || memory_bytes || getenv("CUZK_TEST_BROKEN"))
@@ -181,6 +182,7 @@ static inline cuzk_status test_cuda_open(zk_backend **backend, int ordinal, uint
     caps->memory_bytes = TEST_DEVICE_BYTES;
     caps->shares_host_memory = false;
     snprintf(caps->device, sizeof caps->device, "test device %d", ordinal);
+    if (test_change_backend) test_change_backend(*backend);
     return CUZK_OK;
 }
 static inline void test_cuda_memory(uint64_t *total, uint64_t *free, const zk_backend *backend) {
