@@ -1,8 +1,9 @@
 /* Runs the kernels of this folder on the host, for tests on machines without a GPU.
  *
- * A launch runs its blocks one after the other in the calling thread. Kernels with barriers (of the block or of warps) run
- * the threads of a block as coroutines, switched at each barrier; others run as plain loops. Shared memory is static (one block at a time).
- * Device memory is host memory, streams run at once, events do nothing. Only what the kernels here use is provided.
+ * A launch runs its blocks one after the other in the calling thread. Kernels with barriers (of the block or of warps)
+ * run the threads of a block as coroutines, switched at each barrier; others run as plain loops. Shared memory is
+ * static (one block at a time). Device memory is host memory, streams run at once, events do nothing. Only what the
+ * kernels here use is provided.
  */
 #ifndef ZK_CUDA_EMULATE_H
 #define ZK_CUDA_EMULATE_H
@@ -97,7 +98,7 @@ inline uint32_t atomicMin(uint32_t *p, uint32_t v) {
 typedef int cudaError_t;
 typedef int cudaStream_t;
 typedef int cudaEvent_t;
-enum { cudaSuccess = 0, cudaErrorMemoryAllocation = 2 };
+enum { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2 };
 enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaFuncAttributeMaxDynamicSharedMemorySize };
 inline const char *cudaGetErrorString(cudaError_t) { return "emulated"; }
@@ -128,7 +129,10 @@ inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, int) { return *e = 0
 inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
 inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-template <class K> inline cudaError_t cudaFuncSetAttribute(K, int, int) { return cudaSuccess; }
+/* What a block may have on an sm_90; there is room for it in the emulator, too. */
+template <class K> inline cudaError_t cudaFuncSetAttribute(K, int, int value) {
+    return value <= 227 << 10 ? cudaSuccess : cudaErrorInvalidValue;
+}
 
 #define ZK_DYNAMIC_SHARED(type, name) type *name = (type *)zk_emulate_shared
 #define ZK_LAUNCH(kernel, grid, block, shared, stream, ...)                                                            \

@@ -248,7 +248,7 @@ cuzk_status run_launch(zk_cuda *d, const witness_job &job, const circuit_launch 
                         : launch.kind == circuit_launch::INSTANCES_OF_BITS ? run_level<false, false>
                                                                            : run_level<false, true>;
     if (launch.kind == circuit_launch::HASHES) {
-        const u32 shared = launch.shared_bytes * HASH_THREADS;
+        const u32 shared = launch.shared_bytes;
         ZK_CUDA_TRY(cudaFuncSetAttribute(run_hashes, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
         ZK_RUN(run_hashes, ceil_div(launch.n, HASH_THREADS), HASH_THREADS, shared, d->main, job, launch.first,
                launch.n);
