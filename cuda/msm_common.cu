@@ -162,8 +162,8 @@ bool plan_shape(msm_shape *s, size_t n, u32 planes, u32 distance, u32 windows) {
     (void)best_sets(&sets, (double)n, planes, distance, windows);
     if (n == 0 || sets == 0 || !cut_windows(s, planes, distance, sets)) return false;
     /* Sets sorted together: small ones, so that launches are few; never so many that a unit of large ones results. */
-    const u64 together = ((u64)1 << 26) / ((u64)n * planes);
-    s->unit_sets = together < 1 ? 1 : together > sets ? sets : (u32)together;
+    const u64 together = ((u64)1 << 26) / ((u64)n * planes), fewest = ceil_div(sets, MAX_UNITS);
+    s->unit_sets = together < fewest ? (u32)fewest : together > sets ? sets : (u32)together;
     while (s->unit_sets > 1 && ceil_log2(s->unit_sets) + s->width - 1 > BIN_BITS + SUB_BITS + LOW_BITS)
         s->unit_sets = (s->unit_sets + 1) / 2;
     s->units = ceil_div(sets, s->unit_sets);
@@ -220,7 +220,7 @@ void msm_consider(msm_visitor &visitor, size_t n, u32 planes, u32 distance, size
                 /* no lane without work, and none with too little to be worth its latency */
                 if (lanes > 1 && (lanes > s.units << parts || capacity < 1 << 19) && !limits.lanes) continue;
                 c.lanes = limits.lanes == 0 ? lanes : limits.lanes < (u32)MAX_LANES ? limits.lanes : MAX_LANES;
-                const double cost = additions * lane_factor[c.lanes] * (1 + 1.2e6 / capacity);
+                const double cost = additions * lane_factor[c.lanes] * (1 + 0.5e6 / capacity);
                 for (c.buffers = s.units > 1 ? 2 : 1; c.buffers >= 1; c.buffers--)
                     for (int spread = planes == 1 && point_bytes == sizeof(affine<fp>) && c.slice >= SPREAD_FROM;
                          spread >= 0; spread--) {

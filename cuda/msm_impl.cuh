@@ -12,14 +12,15 @@ inline u32 add_threads_most(const zk_cuda *d) {
     return (u32)d->multiprocessors * (d->tune_threads ? d->tune_threads : 1024);
 }
 inline u32 add_threads_for(const zk_cuda *d, u32 n_pairs) {
-    const u32 full = add_threads_most(d);
+    const u32 full = add_threads_most(d), few = full / 4;
     if (n_pairs >= full * 8) return full;
-    return ceil_div(n_pairs, 8);
+    if (n_pairs <= few * 4) return ceil_div(n_pairs, 4); /* latency is what counts */
+    return n_pairs <= few * 8 ? few : ceil_div(n_pairs, 8);
 }
 /* Products that share one inversion: many when there are enough to fill the chip, few when latency is what counts. */
 inline u32 invert_share(u32 threads) {
     const u32 share = threads / 4096;
-    return share < 1 ? 1 : share > 16 ? 16 : share;
+    return share < 1 ? 1 : share > 32 ? 32 : share;
 }
 
 constexpr u32 MAX_CHAIN_ROUNDS = 128;
@@ -39,6 +40,7 @@ template <class F> struct add_chain {
     u32 *special_counts;  /* [MAX_CHAIN_ROUNDS], zeroed when the chain starts */
     u32 *special_pairs;   /* [most pairs of a round] */
     u32 rounds = 0;
+    bool apart = false; /* no sum of a round lies where one of its points does */
     point_source<F> source() const { return point_source<F>{bases, pool, pool_size, base_x, more, split}; }
 };
 
@@ -53,7 +55,7 @@ template <class F> cuzk_status chain_allocate(add_chain<F> &c, scratch &memory, 
 }
 /* The same but for prefix and pool from one piece; c.pool_size is set. */
 template <class F> void chain_carve(add_chain<F> &c, carver &memory, const zk_cuda *d, size_t most_pairs) {
-    const size_t full = add_threads_most(d), few = most_pairs / 8 + 1, threads = few < full ? few : full;
+    const size_t full = add_threads_most(d), few = most_pairs / 4 + 1, threads = few < full ? few : full;
     memory.take(&c.pool, (size_t)c.pool_size * 2 * planes_of<F>::value);
     memory.take(&c.product, threads);
     memory.take(&c.scratch, threads);
@@ -79,14 +81,20 @@ template <class F> cuzk_status add_round(add_chain<F> &c, pair_list list, u32 n_
     const u32 threads = add_threads_for(c.device, n_pairs), blocks = ceil_div(threads, ADD_THREADS);
     auto forward = add_forward<F>;
     auto backward = add_backward < F, sizeof(F) == sizeof(fp) ? 4 : 2 > ;
+    auto between = add_between<F>;
     auto invert = invert_products<F>;
-    ZK_RUN(forward, blocks, ADD_THREADS, 0, c.stream, source, list, n_pairs, threads, c.prefix, c.product, specials);
-    const u32 inverters = ceil_div(threads, invert_share(threads));
-    ZK_RUN(invert, ceil_div(inverters, 64), 64, 0, c.stream, c.product, c.scratch, threads, inverters);
-    uint4 *out = c.pool + c.pool_used;
-    ZK_RUN(backward, blocks, ADD_THREADS, 0, c.stream, out, source, list, n_pairs, threads, c.prefix, c.product);
     auto special = add_special<F>;
-    ZK_RUN(special, 2 * (u32)c.device->multiprocessors, 64, 0, c.stream, out, source, list, specials);
+    ZK_RUN(forward, blocks, ADD_THREADS, 0, c.stream, source, list, n_pairs, threads, c.prefix, c.product, specials);
+    const u32 inverters = ceil_div(threads, invert_share(threads)), of_inverters = ceil_div(inverters, 64);
+    const u32 of_specials = (u32)c.device->multiprocessors;
+    uint4 *out = c.pool + c.pool_used;
+    if (c.apart)
+        ZK_RUN(between, of_inverters + of_specials, 64, 0, c.stream, c.product, c.scratch, threads, inverters, out,
+               source, list, specials);
+    else
+        ZK_RUN(invert, of_inverters, 64, 0, c.stream, c.product, c.scratch, threads, inverters);
+    ZK_RUN(backward, blocks, ADD_THREADS, 0, c.stream, out, source, list, n_pairs, threads, c.prefix, c.product);
+    if (!c.apart) ZK_RUN(special, of_specials, 64, 0, c.stream, out, source, list, specials);
     c.pool_used += n_pairs;
     return CUZK_OK;
 }
@@ -164,6 +172,7 @@ cuzk_status sum_slice(xyzz<F> *result, zk_cuda *d, sum_workspace<F> &w, const af
     c.device = d;
     c.stream = d->main;
     c.bases = bases;
+    c.apart = true;
     while (count >> rounds > SUM_DIRECT) rounds++;
     if (rounds) {
         const u32 half = count >> rounds << (rounds - 1); /* sums of the first round */

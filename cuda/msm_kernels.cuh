@@ -113,8 +113,12 @@ struct pair_list {
 
 /* ---- additions ---- */
 
-/* x2 - x1 + p of canonical x1, x2, in (0, 2p); whether the pair may be special: equal x or an x that is 0. */
+/* d = x2 - x1 + p of canonical x1, x2, in (0, 2p); whether the pair may be special: equal x or an x that is 0. One limb
+ * of each tells nearly always. */
+ZK_HD u32 low_limb(const fp &a) { return a.l[0]; }
+ZK_HD u32 low_limb(const fp2 &a) { return a.c0.l[0]; }
 template <class F> ZK_HD bool maybe_special(const F &d, const F &x1, const F &x2) {
+    if (low_limb(d) != fp_params::mod(0) && low_limb(x1) != 0 && low_limb(x2) != 0) return false;
     return d.is_modulus() || x1.is_zero() || x2.is_zero();
 }
 /* y or p - y. Only bases are negated: rounds that add sums take no branch. */
@@ -132,7 +136,7 @@ ZK_HD void negate_if(fp2 *y, bool negate) {
 }
 
 /* The pairs of a round in special position: found by the forward kernel, left out by the backward kernel, added one by
- * one (with an inversion each where a point is doubled) by the special kernel. They are rare unless points repeat. */
+ * one by others (with an inversion each where a point is doubled). They are rare unless points repeat. */
 struct special_list {
     u32 *count; /* 0 at the start of the round */
     u32 *pairs; /* [n_pairs] */
@@ -165,8 +169,7 @@ __global__ void __launch_bounds__(ADD_THREADS)
 }
 
 /* product[i] becomes 1/product[i], i < n; scratch: [n]. Thread t owns t, t + n_threads, ... */
-template <class F> __global__ void __launch_bounds__(64) invert_products(F *product, F *scratch, u32 n, u32 n_threads) {
-    const u32 t = blockIdx.x * blockDim.x + threadIdx.x;
+template <class F> __device__ inline void invert_owned(F *product, F *scratch, u32 n, u32 n_threads, u32 t) {
     if (t >= n_threads || t >= n) return;
     F acc = load(&product[t]);
     u32 last = t;
@@ -182,6 +185,59 @@ template <class F> __global__ void __launch_bounds__(64) invert_products(F *prod
         inv = mul_lazy(inv, p);
     }
     store(&product[t], inv);
+}
+template <class F> __global__ void __launch_bounds__(64) invert_products(F *product, F *scratch, u32 n, u32 n_threads) {
+    invert_owned(product, scratch, n, n_threads, blockIdx.x * blockDim.x + threadIdx.x);
+}
+
+/* The special pairs t, t + n_threads, ... */
+template <class F>
+__device__ inline void add_specials(uint4 *out, const point_source<F> &source, const pair_list &list,
+                                    const special_list &specials, u32 t, u32 n_threads) {
+    const u32 n = *specials.count;
+    const size_t stride = source.pool_size, y_at = planes_of<F>::value * stride;
+    for (u32 k = t; k < n; k += n_threads) {
+        const u32 i = specials.pairs[k];
+        const uint2 r = list.get(i);
+        const affine<F> a = source.get(r.x), b = source.get(r.y);
+        affine<F> sum = affine<F>::infinity();
+        if (a.is_infinity()) {
+            sum = b;
+        } else if (b.is_infinity()) {
+            sum = a;
+        } else if (a.x != b.x || (a.y == b.y && !a.y.is_zero())) {
+            F d = sub(b.x, a.x), m = sub(b.y, a.y); /* one x is 0: an ordinary addition */
+            if (d.is_zero()) {
+                d = dbl(a.y);
+                m = sqr(a.x);
+                m = add(dbl(m), m);
+            }
+            const F l = mul(m, inverse(d));
+            sum.x = sub(sqr(l), add(a.x, b.x));
+            sum.y = sub(mul(l, sub(a.x, sum.x)), a.y);
+        }
+        store_element(out + i, stride, sum.x);
+        store_element(out + i + y_at, stride, sum.y);
+    }
+}
+
+template <class F>
+__global__ void __launch_bounds__(64)
+    add_special(uint4 *out, point_source<F> source, pair_list list, special_list specials) {
+    add_specials(out, source, list, specials, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
+}
+
+/* Between forward and backward, if no sum overwrites a point of the round: the first blocks invert the products, the
+ * others add the special pairs. */
+template <class F>
+__global__ void __launch_bounds__(64) add_between(F *product, F *scratch, u32 n, u32 n_inverters, uint4 *out,
+                                                  point_source<F> source, pair_list list, special_list specials) {
+    const u32 blocks = (n_inverters + blockDim.x - 1) / blockDim.x;
+    if (blockIdx.x < blocks)
+        invert_owned(product, scratch, n, n_inverters, blockIdx.x * blockDim.x + threadIdx.x);
+    else
+        add_specials(out, source, list, specials, (blockIdx.x - blocks) * blockDim.x + threadIdx.x,
+                     (gridDim.x - blocks) * blockDim.x);
 }
 
 /* out: the place of the first sum in the pool's planes */
@@ -224,36 +280,6 @@ __global__ void __launch_bounds__(ADD_THREADS, MIN_BLOCKS)
 
 /* x of each base, 64 bytes apart. */
 __global__ void __launch_bounds__(256) spread_x(uint4 *base_x, const affine<fp> *bases, u32 n);
-
-template <class F>
-__global__ void __launch_bounds__(64)
-    add_special(uint4 *out, point_source<F> source, pair_list list, special_list specials) {
-    const u32 n = *specials.count;
-    const size_t stride = source.pool_size, y_at = planes_of<F>::value * stride;
-    for (u32 k = blockIdx.x * blockDim.x + threadIdx.x; k < n; k += gridDim.x * blockDim.x) {
-        const u32 i = specials.pairs[k];
-        const uint2 r = list.get(i);
-        const affine<F> a = source.get(r.x), b = source.get(r.y);
-        affine<F> sum = affine<F>::infinity();
-        if (a.is_infinity()) {
-            sum = b;
-        } else if (b.is_infinity()) {
-            sum = a;
-        } else if (a.x != b.x || (a.y == b.y && !a.y.is_zero())) {
-            F d = sub(b.x, a.x), m = sub(b.y, a.y); /* one x is 0: an ordinary addition */
-            if (d.is_zero()) {
-                d = dbl(a.y);
-                m = sqr(a.x);
-                m = add(dbl(m), m);
-            }
-            const F l = mul(m, inverse(d));
-            sum.x = sub(sqr(l), add(a.x, b.x));
-            sum.y = sub(mul(l, sub(a.x, sum.x)), a.y);
-        }
-        store_element(out + i, stride, sum.x);
-        store_element(out + i + y_at, stride, sum.y);
-    }
-}
 
 /* ---- scalars ---- */
 
@@ -308,25 +334,29 @@ __global__ void __launch_bounds__(sum_threads<F>::value)
     block_sum(shared, LINE_THREADS);
     if (threadIdx.x % LINE_THREADS == 0 && n) lines[line] = shared[threadIdx.x];
 }
-/* A window's weighted sums, by blocks: first those of rows, then those of columns. */
-ZK_HD u32 sum_parts(u32 lines, u32 threads) { return (lines + threads - 1) / threads; }
+/* A window's weighted sums, bit by bit of the weights: block j sums the rows whose weight has bit j, for the bits of
+ * rows, then likewise the columns. The host puts them together. */
+ZK_HD u32 bits_in(u32 v) {
+    u32 n = 0;
+    while (v >> n) n++;
+    return n;
+}
+ZK_HD u32 row_bits(const line_shape &s) { return bits_in(s.row0 + s.rows - 1); }
+ZK_HD u32 column_bits(const line_shape &s) { return bits_in(s.columns); }
+template <class F> struct bit_threads { static constexpr int value = 2 * sum_threads<F>::value; };
 template <class F>
-__global__ void __launch_bounds__(sum_threads<F>::value)
-    weighted_sum(xyzz<F> *sums, const xyzz<F> *lines, line_shape shape) {
+__global__ void __launch_bounds__(bit_threads<F>::value)
+    bit_sums(xyzz<F> *sums, const xyzz<F> *lines, line_shape shape) {
     ZK_DYNAMIC_SHARED(xyzz<F>, shared);
-    const u32 of_rows = sum_parts(shape.rows, blockDim.x), parts = of_rows + sum_parts(shape.columns, blockDim.x);
+    const u32 of_rows = row_bits(shape), parts = of_rows + column_bits(shape);
     const u32 window = blockIdx.x / parts, part = blockIdx.x % parts;
     const bool row = part < of_rows;
-    const u32 i = (row ? part : part - of_rows) * blockDim.x + threadIdx.x, n = row ? shape.rows : shape.columns;
-    const u32 weight = i >= n ? 0 : row ? shape.row0 + i : i + 1;
+    const u32 bit = row ? part : part - of_rows, n = row ? shape.rows : shape.columns;
+    const u32 weight0 = row ? shape.row0 : 1;
+    lines += row ? window * n : shape.windows * shape.rows + window * n;
     shared[threadIdx.x] = xyzz<F>::infinity();
-    if (weight) {
-        const xyzz<F> p = lines[row ? window * n + i : shape.windows * shape.rows + window * n + i];
-        for (int bit = 31 - __clz(weight); bit >= 0; bit--) {
-            xyzz_double(shared[threadIdx.x]);
-            if ((weight >> bit) & 1) xyzz_add(shared[threadIdx.x], p);
-        }
-    }
+    for (u32 i = threadIdx.x; i < n; i += blockDim.x)
+        if (((weight0 + i) >> bit) & 1) xyzz_add(shared[threadIdx.x], lines[i]);
     block_sum(shared, blockDim.x);
     if (threadIdx.x == 0) sums[blockIdx.x] = shared[0];
 }

@@ -62,12 +62,12 @@ constexpr size_t PINNED_BINS = 64 << 10, PINNED_ROUNDS = 1 << 10; /* of lane 0's
 constexpr size_t PINNED_SUMS = (PINNED_BYTES - PINNED_BINS - PINNED_ROUNDS) / 2 / 512 * 512;
 
 /* The most lines and parts of sums that a range of a shape can have. */
-template <class F> void most_lines(u32 *lines, u32 *parts, const msm_shape &s, const msm_config &c) {
+inline void most_lines(u32 *lines, u32 *parts, const msm_shape &s, const msm_config &c) {
     const u32 set = 1u << (s.width - 1), log2 = log2_of(c.buckets < set ? c.buckets : set);
     const u32 windows = c.buckets < set ? 1 : c.buckets / set;
     const line_shape l = lines_of(windows, log2, 0);
     *lines = l.lines();
-    *parts = windows * (sum_parts(l.rows, sum_threads<F>::value) + sum_parts(l.columns, sum_threads<F>::value));
+    *parts = windows * s.width; /* see bit_sums: a row has a bit for 2^(width-1) / columns, a column one more */
 }
 
 /* Cuts `base` up; with base null it only says how much is needed. */
@@ -78,7 +78,7 @@ size_t msm_carve(msm_workspace<F> *w, void *base, const zk_cuda *d, const msm_sh
     const u32 sums = places_of_rounds(c.capacity).total;
     const size_t most_pairs = c.capacity / 2 > c.buckets ? c.capacity / 2 : c.buckets;
     u32 lines, parts;
-    most_lines<F>(&lines, &parts, s, c);
+    most_lines(&lines, &parts, s, c);
     memory.take(&w->limbs, (size_t)8 * c.slice);
     memory.take(&w->bin_count, bins);
     memory.take(&w->bin_start, bins + s.units);
@@ -263,11 +263,11 @@ template <class F> cuzk_status lane_finish(msm_job<F> *job, u32 index, cuzk_err 
         at = next;
     }
     auto lines = line_sums<F>;
-    auto weighted = weighted_sum<F>;
-    const u32 parts = windows * (sum_parts(shape.rows, threads) + sum_parts(shape.columns, threads));
+    auto bits = bit_sums<F>;
+    const u32 parts = windows * (row_bits(shape) + column_bits(shape)), bit_block = bit_threads<F>::value;
     ZK_RUN_BARRIERS(lines, ceil_div((u64)shape.lines() * LINE_THREADS, threads), threads, threads * sizeof(xyzz<F>),
                     stream, l->lines, c.source(), at, shape, rounds);
-    ZK_RUN_BARRIERS(weighted, parts, threads, threads * sizeof(xyzz<F>), stream, l->sums, l->lines, shape);
+    ZK_RUN_BARRIERS(bits, parts, bit_block, bit_block * sizeof(xyzz<F>), stream, l->sums, l->lines, shape);
     if (parts * sizeof(xyzz<F>) > PINNED_SUMS)
         return ZK_FAIL(err, CUZK_INTERNAL, "msm: %u partial sums of a range", parts);
     ZK_CUDA_TRY(
@@ -283,14 +283,15 @@ template <class F> void lane_collect(msm_job<F> *job, u32 index) {
     auto &r = l->result[l->turn];
     if (!r.there) return;
     r.there = false;
-    const u32 of_rows = sum_parts(r.shape.rows, sum_threads<F>::value);
-    const u32 of_columns = sum_parts(r.shape.columns, sum_threads<F>::value);
+    const u32 of_rows = row_bits(r.shape), of_columns = column_bits(r.shape), shift = log2_of(r.shape.columns);
     const xyzz<F> *sums = l->host_sums[l->turn];
-    for (u32 w = 0; w < r.shape.windows; w++) {
+    for (u32 w = 0; w < r.shape.windows; w++, sums += of_rows + of_columns) {
         xyzz<F> acc = xyzz<F>::infinity();
-        for (u32 k = 0; k < of_rows; k++) xyzz_add(acc, *sums++);
-        for (u32 k = 1; k < r.shape.columns; k *= 2) xyzz_double(acc);
-        for (u32 k = 0; k < of_columns; k++) xyzz_add(acc, *sums++);
+        for (u32 bit = shift + of_rows; bit-- > 0;) {
+            xyzz_double(acc);
+            if (bit >= shift) xyzz_add(acc, sums[bit - shift]);
+            if (bit < of_columns) xyzz_add(acc, sums[of_rows + bit]);
+        }
         xyzz_add(job->set_sum[r.set + w], acc);
     }
 }
@@ -325,6 +326,7 @@ cuzk_status msm_slice(msm_job<F> *job, const affine<F> *bases, const affine<F> *
         c.stream = d->lane[i];
         c.bases = bases;
         c.base_x = job->w.base_x;
+        c.apart = true;
         c.more = more;
         c.split = more ? (u32)job->stride : 0xffffffffu;
         l->host_rounds = (u32 *)(d->pinned[i] + PINNED_BINS);

@@ -25,6 +25,7 @@ constexpr u32 MAX_WIDTH = 26, MIN_WIDTH = 4; /* bits of a window; MIN: see windo
 constexpr u32 SCALAR_BITS = 255;
 constexpr u32 BIN_BITS = 8, SUB_BITS = 8, LOW_BITS = 9; /* at most, of a bucket number: bin, group in a bin, rest */
 
+constexpr u32 MAX_UNITS = 32;     /* so that a block can count all bins in shared memory */
 constexpr u32 SORT_THREADS = 256; /* at most so many bins, and groups of a bin */
 #if defined(ZK_CUDA_EMULATE)
 constexpr u32 SORT_ITEMS = 2; /* so that small tests have many tiles */

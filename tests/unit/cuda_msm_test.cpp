@@ -15,7 +15,7 @@ constexpr bool EMULATED = true;
 constexpr size_t POOL_BYTES = (size_t)160 << 20;
 #else
 constexpr bool EMULATED = false;
-constexpr size_t POOL_BYTES = (size_t)24 << 30;
+constexpr size_t POOL_BYTES = (size_t)100 << 30;
 #endif
 
 uint64_t rng = 42;
@@ -463,7 +463,7 @@ template <class G> void short_memory() {
     cuzk_err err = {};
     zk_cuda *full = device;
     device = nullptr;
-    ZK_CHECK_OK(zk_cuda_open(&device, 0, (size_t)200 << 20, &err), err);
+    ZK_CHECK_OK(zk_cuda_open(&device, 0, (size_t)(EMULATED ? 200 : 400) << 20, &err), err);
     const size_t n = EMULATED ? 1100 : 30000, bytes = n * sizeof(typename G::affine);
     problem<G> p;
     make(&p, n);
