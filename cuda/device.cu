@@ -18,6 +18,7 @@ static cuzk_status device_describe(zk_cuda *d, cuzk_err *err) {
 #if defined(ZK_CUDA_EMULATE)
     (void)err;
     snprintf(d->name, sizeof d->name, "emulated device");
+    d->multiprocessors = 4; /* launches that fill the device have that many more blocks to run */
 #else
     cudaDeviceProp properties;
     cudaFuncAttributes attributes;

@@ -1,52 +1,117 @@
-/* The block scheduler of emulate.h. A coroutine is started by swapcontext and switched by _setjmp and _longjmp, which
- * leave the signal mask alone and so make no system call. */
-#undef _FORTIFY_SOURCE /* its longjmp refuses to go from one stack to another */
+/* The block scheduler of emulate.h, and the faults that tests ask for.
+ *
+ * The threads of a block with barriers are coroutines on stacks of their own. On x86-64 a switch is a dozen
+ * instructions; elsewhere ucontext does it. */
 #include "emulate.h"
+#include "emulate_faults.h"
 
-#include <setjmp.h>
+extern "C" {
+#include "base/alloc.h"
+}
+
+#include <mutex>
+#include <new>
 #include <stdio.h>
 
+#if !defined(__x86_64__)
 #include <ucontext.h>
-#include <vector>
+#endif
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 alignas(16) char zk_emulate_shared[1 << 18];
 
 namespace {
-constexpr size_t STACK_BYTES = 128 << 10;
-constexpr unsigned WARP = 32;
+constexpr size_t STACK_BYTES = (128 << 10) + 5 * 64; /* no power of two: the tops would share a set of the cache */
+constexpr unsigned WARP = 32, MOST_THREADS = 1024;
 enum wait_for { NOTHING, BLOCK_BARRIER, WARP_BARRIER };
 struct fiber {
+#if defined(__x86_64__)
+    void *stack_pointer;
+#else
     ucontext_t context;
-    jmp_buf at;
+#endif
     bool started, done;
     wait_for waiting;
     alignas(16) char exchange[32];
 };
-std::vector<fiber> fibers;
-std::vector<char> stacks;
-jmp_buf scheduler;
+std::mutex launching; /* all state of the launch under way; there is one set of thread numbers and shared memory */
+fiber fibers[MOST_THREADS];
+char *stacks; /* [most threads of a block so far][STACK_BYTES] */
+unsigned n_stacks;
 unsigned current;
-const std::function<void()> *body;
+void (*body)(void *);
+void *body_context;
+
+#if defined(__x86_64__)
+
+void *scheduler;
+
+/* Saves what a call must keep (System V ABI) and the stack pointer, goes on from the other stack. */
+extern "C" void zk_emulate_switch(void **from, void *to);
+asm(".text\n"
+    ".type zk_emulate_switch, @function\n"
+    "zk_emulate_switch:\n"
+    "    pushq %rbp\n    pushq %rbx\n    pushq %r12\n    pushq %r13\n    pushq %r14\n    pushq %r15\n"
+    "    movq %rsp, (%rdi)\n"
+    "    movq %rsi, %rsp\n"
+    "    popq %r15\n    popq %r14\n    popq %r13\n    popq %r12\n    popq %rbx\n    popq %rbp\n"
+    "    ret\n"
+    ".size zk_emulate_switch, .-zk_emulate_switch\n");
+
+void leave() { zk_emulate_switch(&fibers[current].stack_pointer, scheduler); }
 
 void entry() {
-    (*body)();
+    body(body_context);
     fibers[current].done = true;
-    _longjmp(scheduler, 1);
+    leave();
 }
+
+/* A stack from which the switch returns into entry, aligned as after a call. */
+void start(unsigned t) {
+    void **top = (void **)(stacks + (size_t)(t + 1) * STACK_BYTES);
+    *--top = nullptr; /* where entry would return to */
+    *--top = (void *)entry;
+    for (int k = 0; k < 6; k++) *--top = nullptr;
+    fibers[t].stack_pointer = top;
+}
+
+void go_on(unsigned t) { zk_emulate_switch(&scheduler, fibers[t].stack_pointer); }
+
+#else
+
+ucontext_t scheduler;
+
+void leave() { swapcontext(&fibers[current].context, &scheduler); }
+
+void entry() {
+    body(body_context);
+    fibers[current].done = true;
+    leave();
+}
+
+void start(unsigned t) {
+    getcontext(&fibers[t].context);
+    fibers[t].context.uc_stack.ss_sp = stacks + (size_t)t * STACK_BYTES;
+    fibers[t].context.uc_stack.ss_size = STACK_BYTES;
+    fibers[t].context.uc_link = nullptr;
+    makecontext(&fibers[t].context, entry, 0);
+}
+
+void go_on(unsigned t) { swapcontext(&scheduler, &fibers[t].context); }
+
+#endif
 
 void resume(unsigned t) {
     current = t;
     threadIdx = dim3{t, 0, 0};
-    if (_setjmp(scheduler)) return;
-    if (fibers[t].started) _longjmp(fibers[t].at, 1);
+    if (!fibers[t].started) start(t);
     fibers[t].started = true;
-    setcontext(&fibers[t].context);
+    go_on(t);
 }
 
 void wait_at(wait_for barrier) {
     fibers[current].waiting = barrier;
-    if (!_setjmp(fibers[current].at)) _longjmp(scheduler, 1);
+    leave();
 }
 
 /* Lets the threads [first, end) go on if all that still run wait at the barrier. */
@@ -61,6 +126,11 @@ bool release(unsigned first, unsigned end, wait_for barrier) {
     return any;
 }
 
+[[noreturn]] void give_up(const char *why) {
+    fprintf(stderr, "emulator: %s\n", why);
+    abort();
+}
+
 /* False when all threads are done. */
 bool release_barriers(unsigned block) {
     bool any = false, running = false;
@@ -68,11 +138,17 @@ bool release_barriers(unsigned block) {
     if (any) return true;
     if (release(0, block, BLOCK_BARRIER)) return true;
     for (unsigned t = 0; t < block; t++) running = running || !fibers[t].done;
-    if (running) {
-        fprintf(stderr, "emulator: the threads of a block wait at different barriers\n");
-        abort();
-    }
+    if (running) give_up("the threads of a block wait at different barriers");
     return false;
+}
+
+void make_stacks(unsigned block) {
+    if (block > MOST_THREADS) give_up("more than 1024 threads in a block");
+    if (block <= n_stacks) return;
+    free(stacks);
+    stacks = (char *)aligned_alloc(64, (size_t)block * STACK_BYTES);
+    if (!stacks) give_up("no memory for the stacks of a block");
+    n_stacks = block;
 }
 } // namespace
 
@@ -96,31 +172,25 @@ unsigned __ballot_sync(unsigned, int predicate) {
     return r;
 }
 
-void zk_emulate_launch(unsigned grid, unsigned block, bool barriers, const std::function<void()> &thread) {
+void zk_emulate_launch(unsigned grid, unsigned block, bool barriers, void (*thread)(void *), void *context) {
+    const std::lock_guard<std::mutex> guard(launching);
     gridDim = dim3{grid, 1, 1};
     blockDim = dim3{block, 1, 1};
-    body = &thread;
-    if (barriers && fibers.size() < block) {
-        fibers.resize(block);
-        stacks.resize((size_t)block * STACK_BYTES);
-    }
+    body = thread;
+    body_context = context;
+    if (barriers) make_stacks(block);
     for (unsigned b = 0; b < grid; b++) {
         blockIdx = dim3{b, 0, 0};
         if (!barriers) {
             for (unsigned t = 0; t < block; t++) {
                 threadIdx = dim3{t, 0, 0};
-                thread();
+                thread(context);
             }
             continue;
         }
         for (unsigned t = 0; t < block; t++) {
-            getcontext(&fibers[t].context);
-            fibers[t].context.uc_stack.ss_sp = &stacks[(size_t)t * STACK_BYTES];
-            fibers[t].context.uc_stack.ss_size = STACK_BYTES;
-            fibers[t].context.uc_link = nullptr;
             fibers[t].started = fibers[t].done = false;
             fibers[t].waiting = NOTHING;
-            makecontext(&fibers[t].context, entry, 0);
         }
         do {
             for (unsigned t = 0; t < block; t++)
@@ -128,3 +198,49 @@ void zk_emulate_launch(unsigned grid, unsigned block, bool barriers, const std::
         } while (release_barriers(block));
     }
 }
+
+/* ---- faults ---- */
+
+namespace {
+std::mutex faults;
+uint64_t countdown; /* calls until one fails; 0: none will */
+cudaError_t fault = cudaSuccess;
+bool fault_lasts, fault_happened;
+} // namespace
+
+extern "C" void zk_emulate_fail_nth(uint64_t nth, zk_emulated_fault kind) {
+    const std::lock_guard<std::mutex> guard(faults);
+    countdown = nth;
+    fault = kind == ZK_FAULT_MEMORY ? cudaErrorMemoryAllocation : cudaErrorUnknown;
+    fault_lasts = kind == ZK_FAULT_LASTING;
+    fault_happened = false;
+}
+
+extern "C" bool zk_emulate_failed(void) {
+    const std::lock_guard<std::mutex> guard(faults);
+    return fault_happened;
+}
+
+cudaError_t zk_emulate_call() {
+    const std::lock_guard<std::mutex> guard(faults);
+    if (fault_happened && fault_lasts) return fault;
+    if (countdown == 0 || --countdown) return cudaSuccess;
+    fault_happened = true;
+    return fault;
+}
+
+/* C++ memory counts for the hook of base/alloc.h, as that of C does. */
+void *operator new(size_t n) {
+    void *p = zk_alloc_should_fail() ? nullptr : malloc(n ? n : 1);
+    if (!p) throw std::bad_alloc();
+    return p;
+}
+void *operator new[](size_t n) { return operator new(n); }
+void *operator new(size_t n, const std::nothrow_t &) noexcept {
+    return zk_alloc_should_fail() ? nullptr : malloc(n ? n : 1);
+}
+void *operator new[](size_t n, const std::nothrow_t &t) noexcept { return operator new(n, t); }
+void operator delete(void *p) noexcept { free(p); }
+void operator delete[](void *p) noexcept { free(p); }
+void operator delete(void *p, size_t) noexcept { free(p); }
+void operator delete[](void *p, size_t) noexcept { free(p); }

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
+#include <type_traits>
 
 #define __global__
 #define __host__
@@ -66,7 +66,12 @@ inline uint32_t __brev(uint32_t v) {
 
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 extern char zk_emulate_shared[1 << 18];
-void zk_emulate_launch(unsigned grid, unsigned block, bool barriers, const std::function<void()> &thread);
+void zk_emulate_launch(unsigned grid, unsigned block, bool barriers, void (*thread)(void *), void *context);
+template <class Thread> void zk_emulate_run(unsigned grid, unsigned block, bool barriers, Thread &&thread) {
+    typedef std::remove_reference_t<Thread> type;
+    zk_emulate_launch(
+        grid, block, barriers, [](void *context) { (*(type *)context)(); }, &thread);
+}
 void __syncthreads();
 
 /* Warps of 32 threads: all that still run must call these together. */
@@ -98,46 +103,80 @@ inline uint32_t atomicMin(uint32_t *p, uint32_t v) {
 typedef int cudaError_t;
 typedef int cudaStream_t;
 typedef int cudaEvent_t;
-enum { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2 };
+enum { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
 enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaFuncAttributeMaxDynamicSharedMemorySize };
-inline const char *cudaGetErrorString(cudaError_t) { return "emulated"; }
-inline const char *cudaGetErrorName(cudaError_t) { return "emulated"; }
-inline cudaError_t cudaGetLastError() { return cudaSuccess; }
-inline cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-inline cudaError_t cudaGetDeviceCount(int *n) { return *n = 1, cudaSuccess; }
+
+/* Counts one call: its fault, or success. */
+cudaError_t zk_emulate_call();
+#define ZK_EMULATE_CALL()                                                                                              \
+    do {                                                                                                               \
+        const cudaError_t fault_ = zk_emulate_call();                                                                  \
+        if (fault_ != cudaSuccess) return fault_;                                                                      \
+    } while (0)
+
+inline const char *cudaGetErrorString(cudaError_t e) {
+    return e == cudaSuccess ? "no error" : e == cudaErrorMemoryAllocation ? "out of memory" : "unknown error";
+}
+inline const char *cudaGetErrorName(cudaError_t e) {
+    return e == cudaSuccess                 ? "cudaSuccess"
+           : e == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation"
+                                            : "cudaErrorUnknown";
+}
+inline cudaError_t cudaGetLastError() { return zk_emulate_call(); }
+inline cudaError_t cudaSetDevice(int) { return zk_emulate_call(); }
+inline cudaError_t cudaDriverGetVersion(int *version) {
+    ZK_EMULATE_CALL();
+    return *version = 0, cudaSuccess;
+}
+inline cudaError_t cudaGetDeviceCount(int *n) {
+    ZK_EMULATE_CALL();
+    return *n = 1, cudaSuccess;
+}
 inline cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total) {
+    ZK_EMULATE_CALL();
     return *free_bytes = *total = (size_t)1 << 30, cudaSuccess;
 }
 inline cudaError_t cudaMalloc(void **p, size_t n) {
+    ZK_EMULATE_CALL();
     *p = aligned_alloc(512, (n + 511) & ~(size_t)511);
     return *p ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 inline cudaError_t cudaMallocHost(void **p, size_t n) { return cudaMalloc(p, n); }
-inline cudaError_t cudaFree(void *p) { return free(p), cudaSuccess; }
-inline cudaError_t cudaFreeHost(void *p) { return free(p), cudaSuccess; }
+inline cudaError_t cudaFree(void *p) {
+    free(p);
+    return zk_emulate_call();
+}
+inline cudaError_t cudaFreeHost(void *p) { return cudaFree(p); }
 inline cudaError_t cudaMemcpyAsync(void *d, const void *s, size_t n, int, cudaStream_t) {
+    ZK_EMULATE_CALL();
     return memcpy(d, s, n), cudaSuccess;
 }
-inline cudaError_t cudaMemsetAsync(void *d, int v, size_t n, cudaStream_t) { return memset(d, v, n), cudaSuccess; }
-inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, int) { return *s = 0, cudaSuccess; }
-inline cudaError_t cudaStreamDestroy(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
-inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, int) { return *e = 0, cudaSuccess; }
-inline cudaError_t cudaEventDestroy(cudaEvent_t) { return cudaSuccess; }
-inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
-inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-/* What a block may have on an sm_90; there is room for it in the emulator, too. */
-template <class K> inline cudaError_t cudaFuncSetAttribute(K, int, int value) {
-    return value <= 227 << 10 ? cudaSuccess : cudaErrorInvalidValue;
+inline cudaError_t cudaMemsetAsync(void *d, int v, size_t n, cudaStream_t) {
+    ZK_EMULATE_CALL();
+    return memset(d, v, n), cudaSuccess;
 }
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, int) {
+    ZK_EMULATE_CALL();
+    return *s = 1, cudaSuccess;
+}
+inline cudaError_t cudaStreamDestroy(cudaStream_t) { return zk_emulate_call(); }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return zk_emulate_call(); }
+inline cudaError_t cudaDeviceSynchronize() { return zk_emulate_call(); }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return zk_emulate_call(); }
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, int) {
+    ZK_EMULATE_CALL();
+    return *e = 1, cudaSuccess;
+}
+inline cudaError_t cudaEventDestroy(cudaEvent_t) { return zk_emulate_call(); }
+inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return zk_emulate_call(); }
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return zk_emulate_call(); }
+template <class K> inline cudaError_t cudaFuncSetAttribute(K, int, int) { return zk_emulate_call(); }
 
 #define ZK_DYNAMIC_SHARED(type, name) type *name = (type *)zk_emulate_shared
 #define ZK_LAUNCH(kernel, grid, block, shared, stream, ...)                                                            \
-    ((void)(stream), zk_emulate_launch((unsigned)(grid), (unsigned)(block), false, [&] { kernel(__VA_ARGS__); }))
+    ((void)(stream), zk_emulate_run((unsigned)(grid), (unsigned)(block), false, [&] { kernel(__VA_ARGS__); }))
 #define ZK_LAUNCH_BARRIERS(kernel, grid, block, shared, stream, ...)                                                   \
-    ((void)(stream), zk_emulate_launch((unsigned)(grid), (unsigned)(block), true, [&] { kernel(__VA_ARGS__); }))
+    ((void)(stream), zk_emulate_run((unsigned)(grid), (unsigned)(block), true, [&] { kernel(__VA_ARGS__); }))
 
 #endif
