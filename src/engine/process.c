@@ -85,11 +85,13 @@ void engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how) {
     pid_t pid = lane->pid;
     int status = 0;
     if (!pid) return;
+    bool stopped = lane->stopped;
     lane->pid = 0; /* nobody sends it signals from now on: it is reaped here */
     lane->stopped = false;
     unlock(lane);
     if (force) kill(pid, SIGKILL);
-    kill(pid, SIGCONT);
+    if (stopped)
+        kill(pid, SIGCONT); /* only then: to go on disturbs one that is about to end and is looked at (leaks) */
     close(lane->fd);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
     if (how) describe_exit(how, n_how, status);
