@@ -99,6 +99,7 @@ static cuzk_status prove_job(const prove_args *args, const cli_option *options, 
 out:;
     zk_span *span = zk_span_open_kernel(trace, "release");
     free(run.proofs);
+    if (!args->quiet) cli_prover_print_lanes(&run.prover);
     job_close(&run);
     cli_key_clear(&key);
     zk_span_close(trace, span);

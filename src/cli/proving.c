@@ -93,6 +93,11 @@ cuzk_status cli_prover_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, 
     return cli_lane_prove(proof, prover, 0, request, label, err);
 }
 
+void cli_prover_print_lanes(const cli_prover *prover) {
+    for (unsigned i = 1; i < prover->n_lanes; i++)
+        if (prover->lane_traces[i]) zk_trace_print(prover->lane_traces[i], stderr);
+}
+
 void cli_prover_close(cli_prover *prover) {
     cli_progress_end();
     while (prover->n_lanes) {

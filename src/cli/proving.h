@@ -61,6 +61,8 @@ cuzk_status cli_prover_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, 
 cuzk_status cli_lane_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, unsigned lane,
                            const zk_prove_request *request, const char *label, cuzk_err *err) ZK_MUST_USE;
 void cli_prover_close(cli_prover *prover);
+/* The timing trees of the lanes beside the first, on stderr. */
+void cli_prover_print_lanes(const cli_prover *prover);
 
 /* The timing tree on stderr, and as JSON into a file (NULL: not). Closes the trace's root. */
 cuzk_status cli_trace_report(zk_trace *trace, bool print, const char *json_path, cuzk_err *err) ZK_MUST_USE;
