@@ -117,8 +117,8 @@ cuzk_status zk_cuda_msm_g1_stored(struct zk_g1_affine *result, zk_cuda *device, 
 cuzk_status zk_cuda_msm_g2_stored(struct zk_g2_affine *result, zk_cuda *device, const zk_cuda_bases *bases,
                                   zk_dptr scalars, size_t n, cuzk_err *err) ZK_MUST_USE;
 
-/* Device memory that a call takes from the pool while it runs: *best for the fastest way, *least for the leanest; with
- * any amount between the fastest that fits is used. It is one piece of the pool. */
+/* Device memory that a call takes from the pool while it runs: *least for the leanest way, *best for one within 1.5 % of
+ * the fastest, by estimate. The fastest that there is room for is used. It is one piece of the pool. */
 void zk_cuda_msm_bytes(size_t *best, size_t *least, const zk_cuda *device, const zk_cuda_bases *bases);
 void zk_cuda_masked_sum_bytes(size_t *best, size_t *least, const zk_cuda *device, int group, size_t n);
 

@@ -117,7 +117,7 @@ template <class F> struct msm_choice : msm_visitor {
     const zk_cuda *device;
     size_t room, least = SIZE_MAX, bytes = 0;
     bool streamed;
-    double cost = 0;
+    double cost = 0, enough = 0; /* of ways that cost no more than `enough`, the one that takes least memory */
     msm_config config;
     msm_shape shape;
     msm_choice(const zk_cuda *d, size_t r, bool s) : device(d), room(r), streamed(s) {}
@@ -129,7 +129,9 @@ template <class F> struct msm_choice : msm_visitor {
             its_cost += copy_cost * (double)c.slice;
         }
         if (its_bytes < least) least = its_bytes;
-        if (its_bytes > room || (bytes && (its_cost > cost || (its_cost == cost && its_bytes >= bytes)))) return;
+        if (its_bytes > room) return;
+        const bool leaner = its_bytes < bytes, both = enough && its_cost <= enough && cost <= enough;
+        if (bytes && !(both || its_cost == cost ? leaner : its_cost < cost)) return;
         bytes = its_bytes;
         cost = its_cost;
         config = c;
@@ -140,7 +142,10 @@ inline msm_limits limits_of(const zk_cuda *d) { return msm_limits{d->tune_window
 
 template <class F>
 void msm_extremes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases &b, bool streamed) {
+    constexpr double nearly = 1.015;
     msm_choice<F> choice(d, SIZE_MAX, streamed);
+    if (b.n) msm_consider(choice, b.n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
+    choice.enough = nearly * choice.cost;
     if (b.n) msm_consider(choice, b.n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
     *best = choice.bytes;
     *least = choice.bytes ? choice.least : 0;
