@@ -205,19 +205,32 @@ static void test_poison(void) {
     zk_engine_destroy(b);
 }
 
-/* Somebody else was first to end the job: that end stands, also for who waits here. */
+/* Somebody else was first to end the job, and is still at it when this engine comes: that end stands, also for who
+ * waits here. */
 static void test_first_end(void) {
     dsn = pg_dsn("first_end");
     zk_engine *a = fleet_engine("first_end", "a", NULL);
-    zk_request request = test_as(test_request(ZK_KIND_WINDOW, "a", 1), "first", ZK_PRIORITY_NORMAL);
+    zk_request request = window_request("first");
     zk_submitted s;
     zk_result result;
     test_submit(&s, a, &request);
-    await_stage(a, "msm");
-    pg_ask(dsn, "UPDATE cuzk_jobs SET state = 2, status = 3, message = 'by hand', ended = now()");
+    await_value("SELECT count(*) FROM cuzk_units WHERE idx >= 0", 3);
+    PGconn *other = PQconnectdb(dsn);
+    PQclear(PQexec(other, "BEGIN"));
+    PGresult *r = PQexec(other, "UPDATE cuzk_jobs SET state = 2, status = 3, message = 'by hand', ended = now()"
+                                " WHERE state = 0");
+    bool first = strcmp(PQcmdTuples(r), "1") == 0;
+    PQclear(r);
+    await_value("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%ended = %'", 1);
+    PQclear(PQexec(other, "COMMIT"));
+    PQfinish(other);
     test_await(&result, a, s.job_id);
-    ZK_CHECK(result.outcome == ZK_OUTCOME_FAILED && strcmp(result.message, "by hand") == 0 && result.n_proof == 0);
+    ZK_CHECK(first && result.outcome == ZK_OUTCOME_FAILED && strcmp(result.message, "by hand") == 0);
+    ZK_CHECK(result.n_proof == 0);
     zk_result_clear(&result);
+    zk_engine_status *status = test_status(a);
+    ZK_CHECK(status->n_completed == 0 && status->n_failed == 0); /* others count it */
+    zk_engine_status_destroy(status);
     zk_engine_destroy(a);
 }
 
