@@ -27,7 +27,7 @@ endif()
 enable_language(CXX)
 enable_language(CUDA)
 
-add_library(zk_cuda STATIC EXCLUDE_FROM_ALL cuda/compact.cu cuda/device.cu cuda/msm_common.cu cuda/msm_g1.cu cuda/msm_g2.cu cuda/ntt.cu cuda/points.cu cuda/pool.cu cuda/points_g1.cu
+add_library(zk_cuda STATIC EXCLUDE_FROM_ALL cuda/compact.cu cuda/device.cu cuda/msm_common.cu cuda/msm_g1.cu cuda/msm_g2.cu cuda/ntt.cu cuda/points.cu cuda/pool.cu cuda/prepare.cu cuda/points_g1.cu
   cuda/points_g2.cu cuda/sort.cu cuda/synthesis.cu cuda/synthesis_eval.cu cuda/synthesis_witness.cu)
 set_target_properties(zk_cuda PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
 target_include_directories(zk_cuda PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
@@ -50,7 +50,7 @@ function(cuzk_cuda_program name source)
   target_compile_options(${name} PRIVATE -Wall -Wextra)
   target_compile_definitions(${name} PRIVATE ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors")
   target_link_libraries(${name} PRIVATE zk_cuda_testing zk_cuda)
-  foreach(lib zk_ntt zk_curve zk_field zk_hash zk_base)
+  foreach(lib zk_ntt zk_msm zk_curve zk_field zk_hash zk_base)
     target_link_libraries(${name} PRIVATE $<TARGET_FILE:${lib}>)
     add_dependencies(${name} ${lib})
   endforeach()
@@ -59,6 +59,7 @@ endfunction()
 cuzk_cuda_program(cuda_msm_test tests/unit/cuda_msm_test.cpp)
 cuzk_cuda_program(cuda_ntt_test tests/unit/cuda_ntt_test.cpp)
 cuzk_cuda_program(cuda_points_test tests/unit/cuda_points_test.cpp)
+cuzk_cuda_program(cuda_prepare_test tests/unit/cuda_prepare_test.cpp)
 cuzk_cuda_program(bench_cuda cuda/bench_cuda.cpp)
 
 add_executable(cuda_synthesis_test EXCLUDE_FROM_ALL tests/unit/cuda_synthesis_test.c) # in C, for the helpers of other tests
@@ -71,5 +72,10 @@ add_executable(cuda_groth16_test EXCLUDE_FROM_ALL tests/unit/groth16_toy_test.c)
 target_link_libraries(cuda_groth16_test PRIVATE cuzk_flags zk_groth16 zk_device)
 target_include_directories(cuda_groth16_test PRIVATE tests)
 target_compile_definitions(cuda_groth16_test PRIVATE ZK_TEST_CUDA ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors")
+add_executable(cuda_groth16_prepare_test EXCLUDE_FROM_ALL tests/unit/prepare_test.c)
+target_link_libraries(cuda_groth16_prepare_test PRIVATE cuzk_flags zk_groth16 zk_device)
+target_include_directories(cuda_groth16_prepare_test PRIVATE tests)
+target_compile_definitions(cuda_groth16_prepare_test PRIVATE ZK_TEST_CUDA ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors")
 
-add_custom_target(cuda_check DEPENDS cuda_msm_test cuda_ntt_test cuda_points_test cuda_synthesis_test bench_cuda cuda_groth16_test cuzk)
+add_custom_target(cuda_check DEPENDS cuda_msm_test cuda_ntt_test cuda_points_test cuda_synthesis_test bench_cuda cuda_groth16_test
+  cuda_prepare_test cuda_groth16_prepare_test cuzk)

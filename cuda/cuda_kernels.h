@@ -219,6 +219,19 @@ cuzk_status zk_cuda_multiples_split(size_t *bad, const zk_cuda_multiples *multip
 cuzk_status zk_cuda_multiples_encode(const zk_cuda_multiples *multiples, uint8_t *encoded, const struct zk_fr *scalars,
                                      size_t n, cuzk_err *err) ZK_MUST_USE;
 
+/* ---- arrays of points of G1, for prepared keys (prepare.cu) ---- */
+
+/* As zk_g1_transform of src/msm/transform.h, 0 <= log2_n <= 28, in place; progress (may be NULL) is called about every
+ * tenth of a second. Points at infinity are allowed, points outside the subgroup give other points. */
+struct zk_sparse_entry;
+cuzk_status zk_cuda_g1_transform(zk_cuda *device, zk_dptr points, unsigned log2_n, const struct zk_fr *shift,
+                                 const struct zk_fr *scale, bool (*progress)(void *ctx, uint64_t done, uint64_t total),
+                                 void *progress_ctx, cuzk_err *err) ZK_MUST_USE;
+/* As zk_g1_add_columns. points, rows: device memory; start, entries, coefs: host memory, start[0] any number. */
+cuzk_status zk_cuda_g1_add_columns(zk_cuda *device, zk_dptr points, size_t n, zk_dptr rows, const uint32_t *start,
+                                   const struct zk_sparse_entry *entries, const struct zk_fr *coefs, size_t n_coefs,
+                                   cuzk_err *err) ZK_MUST_USE;
+
 /* Windows of the next MSMs: their number, how many entries (a point in a bucket) a lane works on at once, how many
  * lanes run side by side, how many threads a multiprocessor a round of additions has; 0 means the table. For tuning and tests. */
 void zk_cuda_msm_tune(zk_cuda *device, unsigned windows, unsigned entries, unsigned lanes, unsigned threads);

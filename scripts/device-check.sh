@@ -18,7 +18,7 @@ cmake -S . -B "$build" $generator -DCUZK_CUDA=ON ${CUZK_CUDA_ARCHS:+-DCUZK_CUDA_
 cmake --build "$build" --target cuda_check -j "$(nproc)" >>"$build.log" 2>&1 || { tail -40 "$build.log"; exit 1; }
 
 status=0
-for program in cuda_msm_test cuda_ntt_test cuda_points_test; do
+for program in cuda_msm_test cuda_ntt_test cuda_points_test cuda_prepare_test cuda_groth16_prepare_test; do
     "$build/$program" || status=1
 done
 
@@ -30,6 +30,7 @@ if [ "$mode" = full ] && command -v compute-sanitizer >/dev/null 2>&1; then
 fi
 
 if [ "$mode" = full ]; then
+    "$build/cuda_prepare_test" time 22 || status=1
     "$build/bench_cuda" rate ntt 20 ntt 22 ntt 24 ntt 26 ntt 27 nttfull 27 quotient 27 quotientfull 27 \
         mask1 26 mask2 24 g1 16 g1 20 g1 22 g1 24 g1 26 g1 27 g2 20 g2 22 g2 24 \
         repeat 3 decode1 24 decode2 24 multiples1 24 multiples2 24 subgroup1 24 subgroup2 24 2>/dev/null || status=1

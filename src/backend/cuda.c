@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "backend/arrays.h"
 #include "backend/cuda.h"
 #include "base/alloc.h"
 #include "base/bitmap.h"
@@ -474,6 +475,50 @@ static const zk_stage_ops stage_ops = {
     .masked_sum = stage_masked_sum,
 };
 
+/* ---- arrays of points ---- */
+
+static cuzk_status array_decode(zk_stream *stream, zk_buffer *points, size_t first, const uint8_t *encoded, size_t n,
+                                size_t *bad, cuzk_err *err) {
+    const cuda_backend *cuda = (const cuda_backend *)points->backend;
+    return zk_cuda_points_decode(bad, queue_of(stream, points->backend), ZK_G1,
+                                 memory_of(points) + first * sizeof(zk_g1_affine), 0, encoded, n, NULL, cuda->pool,
+                                 err);
+}
+
+static cuzk_status array_encode(zk_stream *stream, uint8_t *encoded, const zk_buffer *points, size_t first, size_t n,
+                                cuzk_err *err) {
+    zk_cuda *device = queue_of(stream, points->backend);
+    const size_t bytes = n * ZK_G1_UNCOMPRESSED_BYTES;
+    zk_dptr out;
+    ZK_TRY(zk_cuda_alloc(&out, device, bytes, "encoded points", err));
+    cuzk_status status =
+        zk_cuda_points_encode(device, ZK_G1, out, memory_of(points) + first * sizeof(zk_g1_affine), n, err);
+    if (status == CUZK_OK) status = zk_cuda_download(device, encoded, out, bytes, err);
+    zk_cuda_free(device, out);
+    return status;
+}
+
+static cuzk_status array_transform(zk_stream *stream, zk_buffer *points, unsigned log2_n, const zk_fr *shift,
+                                   const zk_fr *scale, zk_transform_progress progress, void *progress_ctx,
+                                   cuzk_err *err) {
+    return zk_cuda_g1_transform(queue_of(stream, points->backend), memory_of(points), log2_n, shift, scale, progress,
+                                progress_ctx, err);
+}
+
+static cuzk_status array_add_columns(zk_stream *stream, zk_buffer *points, size_t n, const zk_buffer *rows,
+                                     const uint32_t *start, const zk_sparse_entry *entries, const zk_fr *coefs,
+                                     size_t n_coefs, cuzk_err *err) {
+    return zk_cuda_g1_add_columns(queue_of(stream, points->backend), memory_of(points), n, memory_of(rows), start,
+                                  entries, coefs, n_coefs, err);
+}
+
+static const zk_array_ops array_ops = {
+    .decode = array_decode,
+    .encode = array_encode,
+    .transform = array_transform,
+    .add_columns = array_add_columns,
+};
+
 /* ---- opening ---- */
 
 #define MAX_LOG2_N 28 /* of the transforms */
@@ -488,8 +533,11 @@ cuzk_status zk_backend_open_cuda(zk_backend **backend, int ordinal, uint64_t mem
     cuda_backend *cuda = zk_calloc(1, sizeof *cuda);
     if (!cuda) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "cuda backend: out of memory");
     cuda->pool = pool;
-    cuda->base =
-        (zk_backend){.device = &device_ops, .buffer = &buffer_ops, .residency = &residency_ops, .stage = &stage_ops};
+    cuda->base = (zk_backend){.device = &device_ops,
+                              .buffer = &buffer_ops,
+                              .residency = &residency_ops,
+                              .stage = &stage_ops,
+                              .array = &array_ops};
     cuzk_status status = zk_cuda_open(&cuda->device, ordinal, (size_t)memory_bytes, err);
     if (status != CUZK_OK) {
         free(cuda);

@@ -24,7 +24,6 @@ typedef struct prepare_job {
     size_t slice_n;    /* points coded and written at a time */
     zk_buffer *slice;  /* [slice_n] */
     uint8_t *encoded;  /* [slice_n] */
-    zk_stream *stream;
     zk_key_writer writer;
     bool writing;
 } prepare_job;
@@ -43,7 +42,7 @@ static cuzk_status decode(const prepare_job *job, zk_buffer *to, size_t at, zk_p
     const uint8_t *from = job->params->bytes + section->offset + first * ZK_G1_UNCOMPRESSED_BYTES;
     zk_g1_affine point;
     size_t bad;
-    ZK_TRY(zk_array_decode(job->stream, to, at, from, n, &bad, err));
+    ZK_TRY(zk_array_decode(NULL, to, at, from, n, &bad, err));
     if (bad == n) return CUZK_OK;
     zk_points_fault fault = {.found = true, .index = first + bad};
     fault.verdict = zk_g1_deserialize(&point, from + bad * ZK_G1_UNCOMPRESSED_BYTES, false);
@@ -70,8 +69,8 @@ static cuzk_status transform(prepare_job *job, const zk_fr *shift, const char *n
     zk_span *span = zk_span_open_kernel(job->options->trace, name);
     for (size_t first = 0; first < job->n - 1; first += job->slice_n)
         ZK_TRY(decode(job, job->points, first, ZK_PARAMS_H, first, zk_min_size(job->slice_n, job->n - 1 - first), err));
-    ZK_TRY(zk_buffer_upload(job->stream, job->points, (job->n - 1) * sizeof infinity, &infinity, sizeof infinity, err));
-    ZK_TRY(zk_array_transform(job->stream, job->points, job->log2_n, shift, &job->scale, step_progress, &s, err));
+    ZK_TRY(zk_buffer_upload(NULL, job->points, (job->n - 1) * sizeof infinity, &infinity, sizeof infinity, err));
+    ZK_TRY(zk_array_transform(NULL, job->points, job->log2_n, shift, &job->scale, step_progress, &s, err));
     zk_span_count(span, "points", job->n);
     zk_span_close(job->options->trace, span);
     return CUZK_OK;
@@ -82,7 +81,7 @@ static cuzk_status transform(prepare_job *job, const zk_fr *shift, const char *n
 /* Encodes and writes n points of a buffer, those from `index` on of a section. */
 static cuzk_status put_points(prepare_job *job, const zk_buffer *from, size_t first, size_t n,
                               zk_prepared_section_id id, size_t index, cuzk_err *err) {
-    ZK_TRY(zk_array_encode(job->stream, job->encoded, from, first, n, err));
+    ZK_TRY(zk_array_encode(NULL, job->encoded, from, first, n, err));
     for (size_t i = 0; i < n; i++)
         if (job->encoded[i * ZK_G1_UNCOMPRESSED_BYTES] & 0x40)
             return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: point %zu of section %s of its prepared key would be infinity",
@@ -119,7 +118,7 @@ static cuzk_status first_points(prepare_job *job, size_t first, size_t n, const 
     if (first >= n_inputs) return decode(job, job->slice, 0, ZK_PARAMS_L, first - n_inputs, n, err);
     memset(job->encoded, 0, bytes);
     if (first == 0 && job->order.has_constant) memcpy(job->encoded, constant, sizeof *constant);
-    return zk_buffer_upload(job->stream, job->slice, 0, job->encoded, bytes, err);
+    return zk_buffer_upload(NULL, job->slice, 0, job->encoded, bytes, err);
 }
 
 static cuzk_status write_l(prepare_job *job, const zk_g1_affine *constant, cuzk_err *err) {
@@ -129,7 +128,7 @@ static cuzk_status write_l(prepare_job *job, const zk_g1_affine *constant, cuzk_
     for (size_t first = 0; first < total; first += n) {
         n = zk_min_size(job->slice_n, (first < n_inputs ? n_inputs : total) - first);
         ZK_TRY(first_points(job, first, n, constant, err));
-        ZK_TRY(zk_array_add_columns(job->stream, job->slice, n, job->points, columns->start + first, columns->entries,
+        ZK_TRY(zk_array_add_columns(NULL, job->slice, n, job->points, columns->start + first, columns->entries,
                                     columns->coefs, job->program->n_coefs, err));
         ZK_TRY(put_points(job, job->slice, 0, n, ZK_PREPARED_L, first, err));
         ZK_TRY(report(job, "writing l", first + n, total, err));
@@ -235,7 +234,6 @@ cuzk_status zk_prepare(zk_prepare_result *result, const zk_params *params, const
     job.writing = true;
     ZK_GOTO(zk_digest_pieces(result->params_sha256, params->bytes, params->n_bytes, "digest of the parameters",
                              options->progress, options->progress_ctx, err));
-    ZK_GOTO(zk_backend_stream_open(&job.stream, options->backend, err));
     ZK_GOTO(write_all(&job, result, err));
     result->bytes = job.writer.offset;
     ZK_GOTO(check_written(&job, job.writer.partial, err));
@@ -245,7 +243,6 @@ out:
     if (job.writing) zk_key_writer_abandon(&job.writer, false);
     zk_buffer_destroy(job.points);
     zk_buffer_destroy(job.slice);
-    zk_backend_stream_close(options->backend, job.stream);
     zk_mem_free(job.encoded);
     zk_prepare_columns_clear(&job.columns);
     zk_prepare_order_clear(&job.order);

@@ -9,7 +9,7 @@
 #define CHUNK 4096
 
 static cuzk_status wait(const zk_prepare_sums *s, const char *what, cuzk_err *err) {
-    ZK_TRY(zk_backend_wait(s->options->backend, s->stream, err));
+    ZK_TRY(zk_backend_wait(s->options->backend, NULL, err));
     if (s->options->progress) s->options->progress(s->options->progress_ctx, what, 0, 0);
     return zk_cancel_check(NULL, what, err);
 }
@@ -23,7 +23,6 @@ cuzk_status zk_prepare_sums_open(zk_prepare_sums *s, const zk_params *params, co
     zk_fr_pow_u64(&s->inv_z, &zk_fr_generator, s->n);
     zk_fr_sub(&s->inv_z, &s->inv_z, &zk_fr_one);
     zk_fr_inv_var(&s->inv_z, &s->inv_z);
-    ZK_TRY(zk_backend_stream_open(&s->stream, options->backend, err));
     ZK_TRY(zk_mem_alloc((void **)&s->rows, "prepare rows", s->n * sizeof *s->rows, err));
     ZK_TRY(zk_ntt_domain_create(&s->domain, log2_n, options->pool, err));
     cuzk_status status = zk_resident_points_load(&s->h, NULL, &fault, options->backend, &source, err);
@@ -37,7 +36,6 @@ void zk_prepare_sums_close(zk_prepare_sums *s) {
     zk_resident_points_unload(s->h);
     zk_ntt_domain_destroy(s->domain);
     zk_mem_free(s->rows);
-    zk_backend_stream_close(s->options->backend, s->stream);
     *s = (zk_prepare_sums){0};
 }
 
@@ -50,8 +48,8 @@ static cuzk_status scalars_for(zk_prepare_sums *s, size_t n, cuzk_err *err) {
 static cuzk_status sum_over_h(zk_g1 *sum, zk_prepare_sums *s, cuzk_err *err) {
     zk_point_sum result;
     ZK_TRY(scalars_for(s, s->n, err));
-    ZK_TRY(zk_buffer_upload(s->stream, s->scalars, 0, s->rows, s->n * sizeof *s->rows, err));
-    ZK_TRY(zk_stage_msm(s->stream, s->h, s->scalars, 0, &result, err));
+    ZK_TRY(zk_buffer_upload(NULL, s->scalars, 0, s->rows, s->n * sizeof *s->rows, err));
+    ZK_TRY(zk_stage_msm(NULL, s->h, s->scalars, 0, &result, err));
     ZK_TRY(wait(s, "sum over h", err));
     zk_g1_mul_var(sum, &result.g1, &s->inv_z);
     return CUZK_OK;
@@ -100,10 +98,10 @@ static cuzk_status combine(zk_g1 *sum, zk_prepare_sums *s, const zk_points_sourc
         size_t n = zk_min_size(PIECE, source->n - at);
         random_job job = {.out = piece, .seed = seed, .first = first + at};
         zk_pool_for(s->options->pool, n, CHUNK, random_range, &job);
-        ZK_GOTO(zk_buffer_upload(s->stream, s->scalars, at * sizeof *piece, piece, n * sizeof *piece, err));
+        ZK_GOTO(zk_buffer_upload(NULL, s->scalars, at * sizeof *piece, piece, n * sizeof *piece, err));
     }
     ZK_GOTO(zk_resident_points_load(&points, NULL, fault, s->options->backend, source, err));
-    ZK_GOTO(zk_stage_msm(s->stream, points, s->scalars, 0, &result, err));
+    ZK_GOTO(zk_stage_msm(NULL, points, s->scalars, 0, &result, err));
     ZK_GOTO(wait(s, source->name, err));
     *sum = result.g1;
 out:

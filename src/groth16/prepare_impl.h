@@ -60,7 +60,6 @@ typedef struct zk_prepare_sums {
     zk_ntt_domain *domain;
     zk_resident_points *h;
     zk_buffer *scalars; /* of the sum in hand */
-    zk_stream *stream;
 } zk_prepare_sums;
 /* Loads section h and makes tables. Close it also after a failure; zeroed is fine. */
 cuzk_status zk_prepare_sums_open(zk_prepare_sums *sums, const zk_params *params, const zk_prepare_order *order,

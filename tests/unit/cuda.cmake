@@ -24,7 +24,7 @@ if(CMAKE_CXX_COMPILER)
   cuzk_cuda_host_test(test_cuda_field_chains ${field_test} DEFINE ZK_PTX_ON_HOST LINK zk_field zk_base LISTS check full unit)
 
   # Everything else of cuda/ as C++ with kernels run by emulate.cpp.
-  set(emulated compact device msm_common msm_g1 msm_g2 ntt points points_g1 points_g2 pool sort synthesis synthesis_eval synthesis_witness)
+  set(emulated compact device msm_common msm_g1 msm_g2 ntt points points_g1 points_g2 pool prepare sort synthesis synthesis_eval synthesis_witness)
   list(TRANSFORM emulated REPLACE "(.+)" "${cuda_dir}/\\1.cu")
   set_source_files_properties(${emulated} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++")
   add_library(zk_cuda_emulated STATIC EXCLUDE_FROM_ALL ${emulated} ${cuda_dir}/emulate.cpp)
@@ -38,6 +38,8 @@ if(CMAKE_CXX_COMPILER)
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_ntt zk_field zk_base LISTS full)
   cuzk_cuda_host_test(test_cuda_points ${CMAKE_CURRENT_LIST_DIR}/cuda_points_test.cpp
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_curve zk_field zk_hash zk_base LISTS full)
+  cuzk_cuda_host_test(test_cuda_prepare ${CMAKE_CURRENT_LIST_DIR}/cuda_prepare_test.cpp
+                       DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_msm zk_curve zk_field zk_hash zk_base LISTS full)
 
   # The CUDA backend on emulated kernels: the tests of Groth16 on the other device.
   target_link_libraries(zk_cuda_emulated PUBLIC $<LINK_ONLY:zk_program> $<LINK_ONLY:zk_hash> $<LINK_ONLY:zk_curve> $<LINK_ONLY:zk_base>)
@@ -46,6 +48,8 @@ if(CMAKE_CXX_COMPILER)
   target_link_libraries(zk_device_emulated PUBLIC cuzk_flags zk_backend zk_cuda_emulated)
   cuzk_test(test_cuda_groth16 ${CMAKE_CURRENT_LIST_DIR}/groth16_toy_test.c LINK zk_groth16 zk_device_emulated)
   target_compile_definitions(test_cuda_groth16 PRIVATE ZK_TEST_CUDA)
+  cuzk_test(test_cuda_groth16_prepare ${CMAKE_CURRENT_LIST_DIR}/prepare_test.c LINK zk_groth16 zk_device_emulated FULL)
+  target_compile_definitions(test_cuda_groth16_prepare PRIVATE ZK_TEST_CUDA)
 
   # In C, for the helpers of other tests.
   set(synthesis_test ${CMAKE_CURRENT_LIST_DIR}/cuda_synthesis_test.c)
