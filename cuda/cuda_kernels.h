@@ -47,11 +47,26 @@ size_t zk_cuda_bytes_total(const zk_cuda *device);
 
 /* 512-byte aligned. name: what the buffer is, for messages. */
 cuzk_status zk_cuda_alloc(zk_dptr *buffer, zk_cuda *device, size_t bytes, const char *name, cuzk_err *err) ZK_MUST_USE;
+/* Only where one piece of `keep` bytes stays free. */
+cuzk_status zk_cuda_alloc_beside(zk_dptr *buffer, zk_cuda *device, size_t bytes, size_t keep, const char *name,
+                                 cuzk_err *err) ZK_MUST_USE;
 /* The buffer may still be in use by work queued before; 0 is allowed. */
 void zk_cuda_free(zk_cuda *device, zk_dptr buffer);
 size_t zk_cuda_bytes_limit(const zk_cuda *device); /* the most that the pool may hold */
 size_t zk_cuda_bytes_free(const zk_cuda *device);  /* in the pool, all pieces */
 size_t zk_cuda_bytes_peak(const zk_cuda *device);  /* most ever in use */
+size_t zk_cuda_bytes_in_a_row(zk_cuda *device);    /* in the largest free piece */
+/* Of a buffer of so many bytes, in the pool. */
+static inline size_t zk_cuda_alloc_bytes(size_t bytes) { return bytes ? (bytes + 511) & ~(size_t)511 : 512; }
+
+/* For tests. The nth buffer asked for from now on (1: the next), of any device, is refused, once; 0 disarms. */
+void zk_cuda_alloc_fail_nth(uint64_t nth);
+bool zk_cuda_alloc_failed(void); /* since then */
+/* Bytes that buffers still held when their device or queue was closed, since the last call. */
+size_t zk_cuda_bytes_kept(void);
+/* With CUZK_POISON_DEVICE in the environment when a device is opened, its memory is overwritten whenever it is taken
+ * and given back. */
+bool zk_cuda_is_poisoned(const zk_cuda *device);
 
 cuzk_status zk_cuda_upload(zk_cuda *device, zk_dptr to, const void *from, size_t bytes, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_cuda_download(zk_cuda *device, void *to, zk_dptr from, size_t bytes, cuzk_err *err) ZK_MUST_USE;

@@ -2,6 +2,7 @@
 #include "device.cuh"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -11,6 +12,14 @@ cuzk_status cuda_fail(cuzk_err *err, const char *file, int line, const char *wha
     return zk_err_set(err, status, file, line, "CUDA: %s: %s (%s)", what, cudaGetErrorString(error),
                       cudaGetErrorName(error));
 }
+
+void drain(zk_cuda *d) {
+    if (d->main) (void)cudaStreamSynchronize(d->main);
+    if (d->copies) (void)cudaStreamSynchronize(d->copies);
+    for (cudaStream_t lane : d->lane)
+        if (lane) (void)cudaStreamSynchronize(lane);
+}
+
 __global__ void nothing() {}
 
 /* What the device is, and whether this build has code for it. */
@@ -81,6 +90,7 @@ cuzk_status zk_cuda_open(zk_cuda **device, int ordinal, size_t pool_bytes, cuzk_
     zk_cuda *d = new (std::nothrow) zk_cuda;
     if (!d) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "device %d: no memory for its description", ordinal);
     d->ordinal = ordinal;
+    d->pool.poisoned = getenv("CUZK_POISON_DEVICE") != nullptr;
     cuzk_status status = open_device(d, pool_bytes, err);
     if (status != CUZK_OK) {
         zk_cuda_close(d);
@@ -104,8 +114,9 @@ cuzk_status zk_cuda_fork(zk_cuda **queue, zk_cuda *device, size_t bytes, cuzk_er
     q->multiprocessors = device->multiprocessors;
     q->total_bytes = device->total_bytes;
     memcpy(q->name, device->name, sizeof q->name);
-    zk::pool_adopt(&q->pool, (char *)(uintptr_t)memory, bytes);
-    cuzk_status status = open_queue(q, err);
+    q->pool.poisoned = device->pool.poisoned;
+    cuzk_status status = zk::pool_adopt(&q->pool, (char *)(uintptr_t)memory, bytes, err);
+    if (status == CUZK_OK) status = open_queue(q, err);
     if (status != CUZK_OK) {
         zk_cuda_close(q);
         return status;
@@ -118,9 +129,11 @@ void zk_cuda_close(zk_cuda *d) {
     if (!d) return;
     (void)cudaSetDevice(d->ordinal);
     if (d->parent)
-        (void)cudaStreamSynchronize(d->main);
+        zk::drain(d);
     else
         (void)cudaDeviceSynchronize();
+    zk_cuda_free(d, d->ntt.memory);
+    zk_cuda_free(d, d->ntt.full_memory);
     for (int i = 0; i < zk::MAX_LANES; i++) {
         if (d->pinned[i]) (void)cudaFreeHost(d->pinned[i]);
         if (d->lane[i]) (void)cudaStreamDestroy(d->lane[i]);

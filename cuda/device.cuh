@@ -20,6 +20,9 @@
 namespace zk {
 
 cuzk_status cuda_fail(cuzk_err *err, const char *file, int line, const char *what, cudaError_t error);
+/* Waits for all work of a queue, on whatever stream; after a failure, when that work may use memory that is given back.
+ */
+void drain(zk_cuda *d);
 
 /* A CUDA call, checked; for functions that own nothing yet. */
 #define ZK_CUDA_TRY(expr)                                                                                              \

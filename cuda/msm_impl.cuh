@@ -108,14 +108,17 @@ template <class F> cuzk_status lanes_join(zk_cuda *d, u32 lanes, cuzk_err *err) 
     return CUZK_OK;
 }
 
-/* One piece of the pool, given back when the function returns. */
+/* One piece of the pool, given back when the function returns, which also may be in the middle of its work. */
 struct workspace_piece {
     zk_cuda *device;
     zk_dptr memory = 0;
     explicit workspace_piece(zk_cuda *d) : device(d) {}
     workspace_piece(const workspace_piece &) = delete;
     workspace_piece &operator=(const workspace_piece &) = delete;
-    ~workspace_piece() { zk_cuda_free(device, memory); }
+    ~workspace_piece() {
+        if (memory) drain(device);
+        zk_cuda_free(device, memory);
+    }
 };
 
 /* ---- masked sum ----

@@ -5,12 +5,16 @@
  * wherever that much is free in a row. Where the driver cannot do that, all memory is taken at once. */
 #include "device.cuh"
 
+#include <new>
+
 #if !defined(ZK_CUDA_EMULATE)
 #include <cuda.h>
 #endif
 
 namespace zk {
 namespace {
+
+typedef std::map<char *, size_t> piece_map;
 
 constexpr size_t ALIGN = 512;
 constexpr size_t STEP_BYTES = (size_t)256 << 20; /* least that is asked of the driver */
@@ -86,6 +90,8 @@ cudaError_t back(pool *p, int ordinal, size_t bytes) {
     access.location = prop.location;
     access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     const CUdeviceptr at = (CUdeviceptr)(p->base + p->held);
+    p->handles.reserve(p->handles.size() + 1); /* so that what follows cannot throw */
+    p->handle_bytes.reserve(p->handle_bytes.size() + 1);
     CUresult result = d->create(&handle, bytes, &prop, 0);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) return cudaErrorMemoryAllocation;
     if (result != CUDA_SUCCESS) return cudaErrorUnknown;
@@ -122,32 +128,65 @@ void unback(pool *) {}
 
 #endif
 
-void add_free(pool *p, char *at, size_t bytes) {
+/* An entry of the maps. May throw; moving it from one to the other does not, so giving memory back never fails. */
+piece_map::node_type make_piece() {
+    piece_map one;
+    one.emplace();
+    return one.extract(one.begin());
+}
+
+void add_free(pool *p, piece_map::node_type piece) {
+    char *const at = piece.key();
     auto next = p->free_pieces.lower_bound(at);
-    if (next != p->free_pieces.end() && next->first == at + bytes) {
-        bytes += next->second;
+    if (next != p->free_pieces.end() && next->first == at + piece.mapped()) {
+        piece.mapped() += next->second;
         next = p->free_pieces.erase(next);
     }
     if (next != p->free_pieces.begin()) {
         auto before = std::prev(next);
         if (before->first + before->second == at) {
-            before->second += bytes;
+            before->second += piece.mapped();
             return;
         }
     }
-    p->free_pieces[at] = bytes;
+    p->free_pieces.insert(std::move(piece));
 }
 
-/* Memory behind the end, so that a piece of `need` bytes is free there. */
-cudaError_t grow(pool *p, int ordinal, size_t need) {
-    if (!p->mapped) return cudaErrorMemoryAllocation;
-    size_t tail = 0;
-    if (!p->free_pieces.empty()) {
-        auto last = std::prev(p->free_pieces.end());
-        if (last->first + last->second == p->base + p->held) tail = last->second;
+/* Calls visit(address, bytes) for each free piece. growing: what can still be mapped is part of the last one. */
+template <class Visit> void each_piece(const pool *p, bool growing, Visit visit) {
+    char *const end = p->base + p->held;
+    size_t room = growing && p->mapped && p->held < p->limit ? p->limit - p->held : 0;
+    for (const auto &piece : p->free_pieces) {
+        const bool last = piece.first + piece.second == end;
+        visit(piece.first, piece.second + (last ? room : 0));
+        if (last) room = 0;
     }
-    const size_t room = p->held < p->limit ? p->limit - p->held : 0, missing = need - tail;
-    if (missing > room) return cudaErrorMemoryAllocation;
+    if (room) visit(end, room);
+}
+
+/* The smallest piece of `need` bytes or more without which, or behind which, there is one of `keep` bytes; null: none.
+ */
+char *choose_piece(const pool *p, size_t need, size_t keep, bool growing) {
+    size_t most = 0, second = 0, least = SIZE_MAX;
+    char *best = nullptr;
+    each_piece(p, growing, [&](char *, size_t bytes) {
+        second = bytes > most ? most : bytes > second ? bytes : second;
+        most = bytes > most ? bytes : most;
+    });
+    each_piece(p, growing, [&](char *at, size_t bytes) {
+        if (bytes < need || bytes >= least) return;
+        const size_t others = bytes == most ? second : most;
+        if (others < keep && bytes - need < keep) return;
+        best = at;
+        least = bytes;
+    });
+    return best;
+}
+
+/* Memory behind the end, so that `missing` bytes more are free there. */
+cudaError_t grow(pool *p, int ordinal, size_t missing, piece_map::node_type piece) {
+    const size_t room = p->held < p->limit ? p->limit - p->held : 0;
+    if (!p->mapped || missing > room) return cudaErrorMemoryAllocation;
     size_t bytes = round_up(missing > STEP_BYTES ? missing : STEP_BYTES, p->granularity);
     if (bytes > room) bytes = round_up(missing, p->granularity);
     if (bytes > p->reserved - p->held) return cudaErrorMemoryAllocation;
@@ -157,23 +196,75 @@ cudaError_t grow(pool *p, int ordinal, size_t need) {
         error = back(p, ordinal, bytes);
     }
     if (error != cudaSuccess) return error;
-    char *const at = p->base + p->held;
+    piece.key() = p->base + p->held;
+    piece.mapped() = bytes;
     p->held += bytes;
-    add_free(p, at, bytes);
+    add_free(p, std::move(piece));
     return cudaSuccess;
 }
 
-/* Best fit: the smallest piece that is large enough. */
-char *take_piece(pool *p, size_t need) {
-    auto best = p->free_pieces.end();
-    for (auto it = p->free_pieces.begin(); it != p->free_pieces.end(); ++it)
-        if (it->second >= need && (best == p->free_pieces.end() || it->second < best->second)) best = it;
-    if (best == p->free_pieces.end()) return nullptr;
-    char *const at = best->first;
-    const size_t rest = best->second - need;
-    p->free_pieces.erase(best);
-    if (rest) p->free_pieces[at + need] = rest;
-    return at;
+/* Takes `need` bytes and notes them, or leaves *at null. May throw before it has changed anything. */
+cudaError_t take(char **at, pool *p, int ordinal, size_t need, size_t keep) {
+    auto noted = make_piece(), grown = make_piece();
+    const std::lock_guard<std::mutex> guard(p->lock);
+    *at = choose_piece(p, need, keep, true);
+    char *const end = p->base + p->held;
+    if (*at && *at + need > end) {
+        const auto last = p->free_pieces.find(*at);
+        const cudaError_t error =
+            grow(p, ordinal, need - (last == p->free_pieces.end() ? 0 : last->second), std::move(grown));
+        if (error == cudaErrorMemoryAllocation)
+            *at = choose_piece(p, need, keep, false);
+        else if (error != cudaSuccess)
+            return error;
+    }
+    if (!*at) return cudaSuccess;
+    auto piece = p->free_pieces.extract(*at);
+    const size_t rest = piece.mapped() - need;
+    piece.key() = *at + need;
+    piece.mapped() = rest;
+    if (rest) p->free_pieces.insert(std::move(piece));
+    noted.key() = *at;
+    noted.mapped() = need;
+    p->taken.insert(std::move(noted));
+    const size_t used = p->used += need;
+    if (used > p->peak) p->peak = used;
+    return cudaSuccess;
+}
+
+/* ---- for tests ---- */
+
+std::atomic<uint64_t> countdown{0};
+std::atomic<bool> refused{false};
+std::atomic<size_t> kept{0};
+
+bool should_fail() {
+    uint64_t left = countdown.load(std::memory_order_relaxed);
+    while (left && !countdown.compare_exchange_weak(left, left - 1)) {}
+    if (left != 1) return false;
+    refused = true;
+    return true;
+}
+
+constexpr int FRESH = 0xa5, STALE = 0x5a;
+
+/* Before anybody else can use it. */
+cudaError_t overwrite(zk_cuda *d, char *at, size_t bytes, int byte) {
+    cudaError_t error = cudaSetDevice(d->ordinal);
+    if (error == cudaSuccess) error = cudaMemsetAsync(at, byte, bytes, d->main);
+    return error == cudaSuccess ? cudaStreamSynchronize(d->main) : error;
+}
+
+cuzk_status no_memory(cuzk_err *err, const char *name) {
+    return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no host memory to note what is taken", name);
+}
+
+/* The first piece of a new pool. */
+cuzk_status add_whole(pool *p, cuzk_err *err) {
+    try {
+        if (p->limit) p->free_pieces[p->base] = p->limit;
+    } catch (const std::bad_alloc &) { return no_memory(err, "device pool"); }
+    return CUZK_OK;
 }
 
 } // namespace
@@ -183,15 +274,14 @@ cuzk_status pool_open(pool *p, int ordinal, size_t limit, bool whole, cuzk_err *
     if (!whole && reserve(p, ordinal)) return CUZK_OK;
     ZK_CUDA_TRY(cudaMalloc((void **)&p->base, p->limit));
     p->held = p->reserved = p->limit;
-    if (p->limit) p->free_pieces[p->base] = p->limit;
-    return CUZK_OK;
+    return add_whole(p, err);
 }
 
-void pool_adopt(pool *p, char *base, size_t bytes) {
+cuzk_status pool_adopt(pool *p, char *base, size_t bytes, cuzk_err *err) {
     p->base = base;
-    p->limit = p->held = p->reserved = bytes;
+    p->limit = p->held = p->reserved = bytes & ~(ALIGN - 1);
     p->owned = false;
-    p->free_pieces[base] = bytes;
+    return add_whole(p, err);
 }
 
 void pool_close(pool *p) {
@@ -201,49 +291,82 @@ void pool_close(pool *p) {
         (void)cudaFree(p->base);
     p->base = nullptr;
     p->mapped = false;
+    kept += p->used;
 }
 
 } // namespace zk
 
 extern "C" {
 
-cuzk_status zk_cuda_alloc(zk_dptr *buffer, zk_cuda *d, size_t bytes, const char *name, cuzk_err *err) {
+cuzk_status zk_cuda_alloc_beside(zk_dptr *buffer, zk_cuda *d, size_t bytes, size_t keep, const char *name,
+                                 cuzk_err *err) {
     using namespace zk;
     pool *p = &d->pool;
+    char *at = nullptr;
     *buffer = 0;
     if (bytes > p->limit)
         return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu bytes, the device pool has %zu", name, bytes, p->limit);
     const size_t need = bytes ? round_up(bytes, ALIGN) : ALIGN;
-    const std::lock_guard<std::mutex> guard(p->lock);
-    char *at = take_piece(p, need);
-    if (!at) {
-        const cudaError_t error = grow(p, d->ordinal, need);
-        if (error != cudaSuccess && error != cudaErrorMemoryAllocation)
-            return cuda_fail(err, __FILE__, __LINE__, name, error);
-        at = take_piece(p, need);
-    }
+    if (should_fail()) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu bytes, refused for a test", name, need);
+    cudaError_t error;
+    try {
+        error = take(&at, p, d->ordinal, need, keep);
+    } catch (const std::bad_alloc &) { return no_memory(err, name); }
+    if (error != cudaSuccess) return cuda_fail(err, __FILE__, __LINE__, name, error);
     if (!at)
         return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu bytes, %zu of the device pool's %zu are free", name, need,
-                       p->limit - p->used, p->limit);
-    p->taken[at] = need;
-    p->used += need;
-    if (p->used > p->peak) p->peak = p->used;
+                       zk_cuda_bytes_free(d), p->limit);
     *buffer = (zk_dptr)(uintptr_t)at;
-    return CUZK_OK;
+    if (p->poisoned) error = overwrite(d, at, need, FRESH);
+    if (error == cudaSuccess) return CUZK_OK;
+    zk_cuda_free(d, *buffer);
+    *buffer = 0;
+    return cuda_fail(err, __FILE__, __LINE__, "cudaMemsetAsync", error);
+}
+
+cuzk_status zk_cuda_alloc(zk_dptr *buffer, zk_cuda *device, size_t bytes, const char *name, cuzk_err *err) {
+    return zk_cuda_alloc_beside(buffer, device, bytes, 0, name, err);
 }
 
 void zk_cuda_free(zk_cuda *d, zk_dptr buffer) {
     zk::pool *p = &d->pool;
+    char *const at = (char *)(uintptr_t)buffer;
+    if (!at) return;
+    if (p->poisoned) {
+        size_t bytes = 0;
+        {
+            const std::lock_guard<std::mutex> guard(p->lock);
+            auto it = p->taken.find(at);
+            if (it != p->taken.end()) bytes = it->second;
+        }
+        if (bytes) (void)zk::overwrite(d, at, bytes, zk::STALE);
+    }
     const std::lock_guard<std::mutex> guard(p->lock);
-    auto it = p->taken.find((char *)(uintptr_t)buffer);
-    if (!buffer || it == p->taken.end()) return;
-    p->used -= it->second;
-    zk::add_free(p, it->first, it->second);
-    p->taken.erase(it);
+    auto piece = p->taken.extract(at);
+    if (piece.empty()) return;
+    p->used -= piece.mapped();
+    zk::add_free(p, std::move(piece));
 }
 
 size_t zk_cuda_bytes_limit(const zk_cuda *d) { return d->pool.limit; }
 size_t zk_cuda_bytes_free(const zk_cuda *d) { return d->pool.limit - d->pool.used; }
 size_t zk_cuda_bytes_peak(const zk_cuda *d) { return d->pool.peak; }
+
+size_t zk_cuda_bytes_in_a_row(zk_cuda *d) {
+    size_t most = 0;
+    const std::lock_guard<std::mutex> guard(d->pool.lock);
+    zk::each_piece(&d->pool, true, [&](char *, size_t bytes) { most = bytes > most ? bytes : most; });
+    return most;
+}
+
+bool zk_cuda_is_poisoned(const zk_cuda *d) { return d->pool.poisoned; }
+
+void zk_cuda_alloc_fail_nth(uint64_t nth) {
+    zk::countdown = 0;
+    zk::refused = false;
+    zk::countdown = nth;
+}
+bool zk_cuda_alloc_failed(void) { return zk::refused; }
+size_t zk_cuda_bytes_kept(void) { return zk::kept.exchange(0); }
 
 } /* extern "C" */

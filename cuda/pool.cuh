@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "platform.cuh"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -12,9 +13,13 @@
 namespace zk {
 
 struct pool {
-    std::mutex lock; /* of all below, while the pool is in use */
+    /* set when it is opened */
+    size_t limit = 0;      /* the most it may hold: the length of the range */
+    bool poisoned = false; /* for tests: memory is overwritten when it is taken and when it is given back */
+    std::atomic<size_t> used{0}, peak{0};
+
+    std::mutex lock; /* of all below */
     char *base = nullptr;
-    size_t limit = 0;    /* the most it may hold: the length of the range */
     size_t reserved = 0; /* the range, rounded up to what the driver deals in */
     size_t held = 0;     /* backed by memory, from the base on */
     bool owned = true;   /* else part of another pool */
@@ -22,15 +27,14 @@ struct pool {
     size_t granularity = 1;
     std::vector<unsigned long long> handles; /* of the memory that backs it, in order */
     std::vector<size_t> handle_bytes;
-    size_t used = 0, peak = 0;
     std::map<char *, size_t> free_pieces; /* -> bytes, neighbours merged */
     std::map<char *, size_t> taken;
 };
 
 /* whole: all memory at once. */
-/* A pool in a piece of another. */
-void pool_adopt(pool *p, char *base, size_t bytes);
 cuzk_status pool_open(pool *p, int ordinal, size_t limit, bool whole, cuzk_err *err);
+/* A pool in a piece of another. */
+cuzk_status pool_adopt(pool *p, char *base, size_t bytes, cuzk_err *err);
 void pool_close(pool *p);
 
 } // namespace zk

@@ -1,0 +1,12 @@
+# What goes wrong on a device: its pool, failures of memory and calls, small budgets, two lanes. On the emulator of cuda.cmake.
+if(CMAKE_CXX_COMPILER)
+  # The pool in one program with its test, so that sanitizers see into it.
+  set(pool_sources ${cuda_dir}/pool.cu ${cuda_dir}/device.cu)
+  add_executable(test_cuda_pool ${CMAKE_CURRENT_LIST_DIR}/cuda_pool_test.cpp ${pool_sources} ${cuda_dir}/emulate.cpp)
+  set_target_properties(test_cuda_pool PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
+  target_compile_definitions(test_cuda_pool PRIVATE ZK_CUDA_EMULATE ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors")
+  target_include_directories(test_cuda_pool PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_options(test_cuda_pool PRIVATE -Wno-unknown-pragmas)
+  target_link_libraries(test_cuda_pool PRIVATE cuzk_flags zk_base)
+  cuzk_test_lists(test_cuda_pool check full unit)
+endif()
