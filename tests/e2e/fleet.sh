@@ -11,7 +11,10 @@ done
 work=$(mktemp -d)
 chmod 711 "$work"
 user=$(id -un)
-[ "$(id -u)" != 0 ] || user=postgres
+if [ "$(id -u)" = 0 ]; then # the server refuses to run as root
+    user=postgres
+    id "$user" >/dev/null 2>&1 || user=nobody
+fi
 as_user() { if [ "$(id -u)" = 0 ]; then runuser -u "$user" -- "$@"; else "$@"; fi; }
 daemons=""
 database() { # start | stop
