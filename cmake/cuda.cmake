@@ -31,7 +31,7 @@ add_library(zk_cuda STATIC EXCLUDE_FROM_ALL cuda/compact.cu cuda/device.cu cuda/
   cuda/points_g2.cu cuda/sort.cu cuda/synthesis.cu cuda/synthesis_eval.cu cuda/synthesis_witness.cu)
 set_target_properties(zk_cuda PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
 target_include_directories(zk_cuda PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
-target_link_libraries(zk_cuda PUBLIC $<LINK_ONLY:zk_program> $<LINK_ONLY:zk_hash> $<LINK_ONLY:zk_curve> $<LINK_ONLY:zk_base>)
+target_link_libraries(zk_cuda INTERFACE $<LINK_ONLY:zk_program> $<LINK_ONLY:zk_hash> $<LINK_ONLY:zk_curve> $<LINK_ONLY:zk_base>)
 target_compile_options(zk_cuda PRIVATE --expt-relaxed-constexpr -lineinfo)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.4)
   target_compile_options(zk_cuda PRIVATE --split-compile=0) # the passes of the transforms in parallel

@@ -42,8 +42,9 @@ if(CMAKE_CXX_COMPILER)
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_msm zk_curve zk_field zk_hash zk_base LISTS full)
 
   # The CUDA backend on emulated kernels: the tests of Groth16 on the other device.
-  target_link_libraries(zk_cuda_emulated PUBLIC $<LINK_ONLY:zk_program> $<LINK_ONLY:zk_hash> $<LINK_ONLY:zk_curve> $<LINK_ONLY:zk_base>)
-  add_library(zk_device_emulated STATIC EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/src/backend/cuda.c)
+  target_link_libraries(zk_cuda_emulated INTERFACE $<LINK_ONLY:zk_program> $<LINK_ONLY:zk_hash> $<LINK_ONLY:zk_curve> $<LINK_ONLY:zk_base>)
+  set(backend_dir ${CMAKE_SOURCE_DIR}/src/backend)
+  add_library(zk_device_emulated STATIC EXCLUDE_FROM_ALL ${backend_dir}/cuda.c ${backend_dir}/cuda_memory.c ${backend_dir}/cuda_points.c)
   target_include_directories(zk_device_emulated PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(zk_device_emulated PUBLIC cuzk_flags zk_backend zk_cuda_emulated)
   cuzk_test(test_cuda_groth16 ${CMAKE_CURRENT_LIST_DIR}/groth16_toy_test.c LINK zk_groth16 zk_device_emulated)
