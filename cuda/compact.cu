@@ -76,14 +76,18 @@ __global__ void __launch_bounds__(256)
     out[2 * to + piece % 2] = values[piece];
 }
 
+/* The words, then from a multiple of 512 bytes on the ranks. */
+size_t bytes_of_words(size_t n) { return ((n + 63) / 64 * 8 + 511) & ~(size_t)511; }
+size_t bytes_of_mask(size_t n) { return bytes_of_words(n) + ((n + 63) / 64 + 1) * sizeof(u32); }
+
 cuzk_status create(zk_cuda_mask *m, const uint64_t *words, cuzk_err *err) {
-    const size_t n_words = (m->n + 63) / 64, word_bytes = (n_words * 8 + 511) & ~(size_t)511;
+    const size_t n_words = (m->n + 63) / 64, word_bytes = bytes_of_words(m->n);
     std::vector<uint64_t> own(words, words + n_words);
     std::vector<u32> rank(n_words + 1);
     if (m->n % 64) own[n_words - 1] &= ((uint64_t)1 << m->n % 64) - 1;
     for (size_t i = 0; i < n_words; i++) rank[i + 1] = rank[i] + (u32)__builtin_popcountll(own[i]);
     m->count = rank[n_words];
-    ZK_TRY(zk_cuda_alloc(&m->memory, m->device, word_bytes + rank.size() * 4, "mask", err));
+    ZK_TRY(zk_cuda_alloc(&m->memory, m->device, bytes_of_mask(m->n), "mask", err));
     m->words = (const uint64_t *)(uintptr_t)m->memory;
     m->rank = (const uint32_t *)(uintptr_t)(m->memory + word_bytes);
     if (n_words) ZK_TRY(zk_cuda_upload(m->device, m->memory, own.data(), n_words * 8, err));
@@ -115,6 +119,8 @@ cuzk_status zk_cuda_mask_create(zk_cuda_mask **mask, zk_cuda *device, const uint
     *mask = m;
     return CUZK_OK;
 }
+
+size_t zk_cuda_mask_bytes(size_t n) { return zk_cuda_alloc_bytes(zk::bytes_of_mask(n)); }
 
 void zk_cuda_mask_destroy(zk_cuda_mask *m) {
     if (!m) return;

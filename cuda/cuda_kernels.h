@@ -91,6 +91,8 @@ cuzk_status zk_cuda_ntt_products(zk_cuda *device, zk_dptr a, zk_dptr b, unsigned
 /* Tables for one size, kept until the device is closed or the size changes. full: also the n twiddles between the first
  * two passes (32 n bytes), which saves one multiplication in fourteen. Calls above make the small tables as needed. */
 cuzk_status zk_cuda_ntt_prepare(zk_cuda *device, unsigned log2_n, bool full, cuzk_err *err) ZK_MUST_USE;
+/* Device memory of the small tables, and what a transform, quotient or products take while they run. */
+void zk_cuda_ntt_bytes(size_t *tables, size_t *temporary, unsigned log2_n);
 
 /* sum_i [s_i] B_i, to host memory. bases: [n] affine, scalars: [n] Fr; any n < 2^30, any points, any scalars. */
 cuzk_status zk_cuda_msm_g1(struct zk_g1_affine *result, zk_cuda *device, zk_dptr bases, zk_dptr scalars, size_t n,
@@ -172,6 +174,7 @@ size_t zk_cuda_program_bytes(const struct zk_program *program, unsigned log2_n);
  * BAD_INPUT for a hint that is not below r. */
 cuzk_status zk_cuda_witness(zk_cuda *device, const zk_cuda_program *program, const uint8_t (*hints)[32], zk_dptr bits,
                             zk_dptr full, cuzk_err *err) ZK_MUST_USE;
+size_t zk_cuda_witness_bytes(const zk_cuda_program *program); /* device memory that it takes while it runs */
 /* As zk_program_eval_computed, over the domain: rows of the program, then for each input a row with a = input, b = c =
  * 0, then zeros. a, b, c: [2^log2_n] Fr; any may be 0 (not computed). */
 cuzk_status zk_cuda_evaluate(zk_cuda *device, const zk_cuda_program *program, zk_dptr bits, zk_dptr full, zk_dptr a,
@@ -189,6 +192,7 @@ typedef struct zk_cuda_mask zk_cuda_mask;
 cuzk_status zk_cuda_mask_create(zk_cuda_mask **mask, zk_cuda *device, const uint64_t *words, size_t n,
                                 cuzk_err *err) ZK_MUST_USE;
 void zk_cuda_mask_destroy(zk_cuda_mask *mask);
+size_t zk_cuda_mask_bytes(size_t n); /* of device memory */
 /* The bits (words of 64) or the elements of Fr under the mask, in order. Bits of the last word beyond the last are 0.
  */
 cuzk_status zk_cuda_compact_bits(zk_cuda *device, const zk_cuda_mask *mask, zk_dptr out, zk_dptr bits,

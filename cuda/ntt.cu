@@ -446,6 +446,13 @@ cuzk_status zk_cuda_ntt_products(zk_cuda *d, zk_dptr a, zk_dptr b, unsigned log2
     return CUZK_OK;
 }
 
+void zk_cuda_ntt_bytes(size_t *tables, size_t *temporary, unsigned log2_n) {
+    zk::table_set measure;
+    const zk::ntt_shape s = zk::shape_of(log2_n);
+    *tables = zk_cuda_alloc_bytes(zk::deal_tables(&measure, nullptr, s) * sizeof(zk::fr));
+    *temporary = s.passes == 2 ? zk_cuda_alloc_bytes(sizeof(zk::fr) << log2_n) : 0; /* three passes do without */
+}
+
 cuzk_status zk_cuda_ntt_prepare(zk_cuda *d, unsigned log2_n, bool full, cuzk_err *err) {
     using namespace zk;
     ZK_TRY(check_size(log2_n, err));

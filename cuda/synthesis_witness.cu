@@ -1,6 +1,8 @@
 /* The witness: level by level of the program, within an instance step by step. */
 #include "synthesis_poseidon.cuh"
 
+#include <algorithm>
+
 namespace zk {
 namespace {
 
@@ -260,8 +262,23 @@ cuzk_status run_launch(zk_cuda *d, const witness_job &job, const circuit_launch 
     return CUZK_OK;
 }
 
+/* Bits of large templates: of the level that has most. */
+size_t bytes_of_globals(const zk_cuda_program *p) {
+    size_t most = 0;
+    for (const circuit_launch &launch : p->witness)
+        if (launch.kind == circuit_launch::INSTANCES_GLOBAL)
+            most = std::max(most, (size_t)launch.n * launch.global_bytes);
+    return most;
+}
+
 } // namespace
 } // namespace zk
+
+extern "C" size_t zk_cuda_witness_bytes(const zk_cuda_program *p) {
+    const size_t globals = zk::bytes_of_globals(p);
+    return zk_cuda_alloc_bytes((size_t)p->n_hints * sizeof(zk::fr)) + zk_cuda_alloc_bytes(sizeof(zk::u32)) +
+           (globals ? zk_cuda_alloc_bytes(globals) : 0);
+}
 
 extern "C" cuzk_status zk_cuda_witness(zk_cuda *d, const zk_cuda_program *p, const uint8_t (*hints)[32], zk_dptr bits,
                                        zk_dptr full, cuzk_err *err) {
@@ -270,12 +287,7 @@ extern "C" cuzk_status zk_cuda_witness(zk_cuda *d, const zk_cuda_program *p, con
     fr *device_hints;
     u32 *bad, first_bad = UINT32_MAX;
     witness_job job = {p->t, nullptr, (u32 *)(uintptr_t)bits, (fr *)(uintptr_t)full, nullptr};
-    size_t global_bytes = 0;
-    for (const circuit_launch &launch : p->witness)
-        if (launch.kind == circuit_launch::INSTANCES_GLOBAL) {
-            const size_t bytes = (size_t)launch.n * launch.global_bytes;
-            if (bytes > global_bytes) global_bytes = bytes;
-        }
+    const size_t global_bytes = bytes_of_globals(p);
     ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     ZK_TRY(mem.take(&device_hints, p->n_hints, "private values", err));
     ZK_TRY(mem.take(&bad, 1, "first private value that is out of range", err));

@@ -103,6 +103,22 @@ void zk_resident_program_unload(zk_resident_program *resident) {
     if (resident) resident->backend->residency->program_unload(resident);
 }
 
+void zk_proof_plan(const zk_backend *backend, const zk_proof_shape *shape, zk_memory_plan *plan) {
+    if (backend->residency->proof_plan) backend->residency->proof_plan(backend, shape, plan);
+}
+
+cuzk_status zk_proof_reserve(const zk_resident_program *resident, const zk_proof_shape *shape, cuzk_err *err) {
+    const zk_residency_ops *ops = resident->backend->residency;
+    if (shape->n_sums > ZK_PROOF_MAX_SUMS)
+        return ZK_FAIL(err, CUZK_INTERNAL, "circuit %s: %u sums", shape->program->name, shape->n_sums);
+    return ops->proof_reserve ? ops->proof_reserve(resident, shape, err) : CUZK_OK;
+}
+
+cuzk_status zk_proof_check(const zk_resident_program *resident, cuzk_err *err) {
+    const zk_residency_ops *ops = resident->backend->residency;
+    return ops->proof_check ? ops->proof_check(resident, err) : CUZK_OK;
+}
+
 void zk_resident_points_plan(const zk_backend *backend, const char *name, zk_group group, size_t n,
                              zk_memory_plan *plan) {
     backend->residency->points_plan(backend, name, group, n, plan);

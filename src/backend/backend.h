@@ -116,6 +116,23 @@ typedef struct zk_memory_plan {
 } zk_memory_plan;
 void zk_memory_plan_add(zk_memory_plan *plan, const char *name, uint64_t count, uint64_t element_bytes);
 
+/* What proofs of one circuit ask of a device: known from circuit and key before any memory is taken. */
+#define ZK_PROOF_MAX_SUMS 9
+typedef struct zk_proof_shape {
+    const zk_program *program;
+    unsigned log2_n;
+    unsigned n_vectors;          /* over the domain at once */
+    unsigned n_selections;       /* over all variables */
+    size_t some_bits, some_full; /* bytes of the compacted assignment of the largest query */
+    unsigned n_sums;
+    struct {
+        const char *name; /* of the points, as in zk_points_source */
+        zk_group group;
+        size_t n;
+        bool masked; /* a masked sum over bit points, else an MSM over full ones */
+    } sum[ZK_PROOF_MAX_SUMS];
+} zk_proof_shape;
+
 /* ---- tables that a device fills in ---- */
 
 typedef struct zk_device_ops {
@@ -141,6 +158,10 @@ typedef struct zk_residency_ops {
     cuzk_status (*program_load)(zk_resident_program **resident, zk_backend *backend, const zk_program *program,
                                 unsigned log2_n, cuzk_err *err);
     void (*program_unload)(zk_resident_program *resident);
+    /* optional, all or none */
+    void (*proof_plan)(const zk_backend *backend, const zk_proof_shape *shape, zk_memory_plan *plan);
+    cuzk_status (*proof_reserve)(const zk_resident_program *resident, const zk_proof_shape *shape, cuzk_err *err);
+    cuzk_status (*proof_check)(const zk_resident_program *resident, cuzk_err *err);
     void (*points_plan)(const zk_backend *backend, const char *name, zk_group group, size_t n, zk_memory_plan *plan);
     cuzk_status (*points_load)(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
                                zk_backend *backend, const zk_points_source *source, cuzk_err *err);
@@ -206,7 +227,8 @@ cuzk_status zk_buffer_create(zk_buffer **buffer, zk_backend *backend, const char
                              cuzk_err *err) ZK_MUST_USE;
 void zk_buffer_destroy(zk_buffer *buffer); /* NULL is fine */
 /* The contents are not needed any more: the device may use the memory for other things until a stage writes the whole
- * buffer again. */
+ * buffer again. Kernels on several streams of a device do not lend memory to each other: while one is open nothing
+ * happens. */
 void zk_buffer_discard(zk_buffer *buffer);
 cuzk_status zk_buffer_upload(zk_stream *stream, zk_buffer *buffer, size_t offset, const void *src, size_t bytes,
                              cuzk_err *err) ZK_MUST_USE;
@@ -222,6 +244,16 @@ void zk_resident_program_plan(const zk_backend *backend, const zk_program *progr
 cuzk_status zk_resident_program_load(zk_resident_program **resident, zk_backend *backend, const zk_program *program,
                                      cuzk_err *err) ZK_MUST_USE;
 void zk_resident_program_unload(zk_resident_program *resident); /* NULL is fine */
+
+/* Lines for what the stages of a proof take beside program, points, selections and the prover's buffers. */
+void zk_proof_plan(const zk_backend *backend, const zk_proof_shape *shape, zk_memory_plan *plan);
+/* Before the selections and points of a key are loaded: says which proofs they are for (borrowed for this call), so
+ * that points are placed where such proofs have room beside them. OUT_OF_MEMORY, with the numbers: even with all points
+ * elsewhere the device has too little. */
+cuzk_status zk_proof_reserve(const zk_resident_program *resident, const zk_proof_shape *shape,
+                             cuzk_err *err) ZK_MUST_USE;
+/* When the buffers of a prover are there: whether its stages still have room. */
+cuzk_status zk_proof_check(const zk_resident_program *resident, cuzk_err *err) ZK_MUST_USE;
 
 /* Reads, checks (canonical, on the curve, not infinity; not the subgroup) and converts points, or makes them as
  * multiples of the generator, where a zero scalar is refused like an infinity that was read. On a refused point the

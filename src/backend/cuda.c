@@ -4,56 +4,25 @@
 
 #include "backend/arrays.h"
 #include "backend/cuda.h"
+#include "backend/cuda_impl.h"
 #include "base/alloc.h"
 #include "base/bitmap.h"
-#include "base/bytes.h"
-#include "cuda/cuda_kernels.h"
-
-typedef struct cuda_backend {
-    zk_backend base;
-    zk_cuda *device;
-    zk_pool *pool; /* borrowed: threads that feed the device */
-    /* For the programs loaded: device memory that a proof needs beside points, and of it what kernels work with. */
-    size_t proof_bytes, workspace_bytes;
-} cuda_backend;
-
-struct zk_stream {
-    zk_cuda *queue;
-};
 
 typedef struct cuda_buffer {
     zk_buffer base;
     zk_dptr memory; /* 0: discarded */
 } cuda_buffer;
 
-typedef struct cuda_program {
-    zk_resident_program base;
-    zk_cuda_program *tables;
-} cuda_program;
-
-/* Points on the device, with or without stored multiples, or in host memory that the device reads slice by slice. */
-typedef struct cuda_points {
-    zk_resident_points base;
-    zk_cuda_bases bases; /* points: 0 when in host memory */
-    void *host;
-} cuda_points;
-
 typedef struct cuda_selection {
     zk_selection base;
     zk_cuda_mask *bit, *full;
 } cuda_selection;
 
-typedef struct cuda_multiples {
-    zk_multiples base;
-    zk_cuda_multiples *tables;
-} cuda_multiples;
-
-static zk_cuda *device_of(const zk_backend *backend) { return ((const cuda_backend *)backend)->device; }
+static zk_cuda *device_of(const zk_backend *backend) { return cuda_of(backend)->device; }
 static zk_cuda *queue_of(const zk_stream *stream, const zk_backend *backend) {
     return stream ? stream->queue : device_of(backend);
 }
 static zk_dptr memory_of(const zk_buffer *buffer) { return ((const cuda_buffer *)buffer)->memory; }
-static size_t point_bytes(zk_group group) { return group == ZK_G1 ? sizeof(zk_g1_affine) : sizeof(zk_g2_affine); }
 
 /* ---- the device ---- */
 
@@ -63,20 +32,25 @@ static void device_close(zk_backend *backend) {
 }
 
 static cuzk_status stream_open(zk_stream **stream, zk_backend *backend, cuzk_err *err) {
-    const cuda_backend *cuda = (const cuda_backend *)backend;
+    cuda_backend *cuda = cuda_of(backend);
+    size_t bytes;
+    ZK_TRY(zk_cuda_queue_bytes(&bytes, cuda, err));
     zk_stream *s = zk_calloc(1, sizeof *s);
     if (!s) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "stream: out of memory");
-    cuzk_status status = zk_cuda_fork(&s->queue, cuda->device, cuda->workspace_bytes, err);
+    s->backend = cuda;
+    cuzk_status status = zk_cuda_fork(&s->queue, cuda->device, bytes, err);
     if (status != CUZK_OK) {
         free(s);
         return status;
     }
+    atomic_fetch_add(&cuda->n_streams, 1);
     *stream = s;
     return CUZK_OK;
 }
 
 static void stream_close(zk_stream *stream) {
     zk_cuda_close(stream->queue);
+    atomic_fetch_sub(&stream->backend->n_streams, 1);
     free(stream);
 }
 
@@ -123,15 +97,17 @@ static cuzk_status buffer_download(zk_stream *stream, void *dst, const zk_buffer
 }
 
 static void buffer_discard(zk_buffer *buffer) {
+    if (atomic_load(&cuda_of(buffer->backend)->n_streams)) return;
     zk_cuda_free(device_of(buffer->backend), memory_of(buffer));
     ((cuda_buffer *)buffer)->memory = 0;
 }
 
-/* Memory for a buffer that is going to be written whole. */
-static cuzk_status buffer_revive(zk_buffer *buffer, cuzk_err *err) {
+/* Memory for a buffer that is going to be written by the queue, as far as anybody will read it. */
+static cuzk_status buffer_renew(zk_buffer *buffer, zk_cuda *queue, cuzk_err *err) {
     cuda_buffer *b = (cuda_buffer *)buffer;
-    if (b->memory) return CUZK_OK;
-    return zk_cuda_alloc(&b->memory, device_of(buffer->backend), buffer->bytes, buffer->name, err);
+    zk_cuda *device = device_of(buffer->backend);
+    if (!b->memory) return zk_cuda_alloc(&b->memory, device, buffer->bytes, buffer->name, err);
+    return zk_cuda_is_poisoned(device) ? zk_cuda_fill(queue, b->memory, 0xa5, buffer->bytes, err) : CUZK_OK;
 }
 
 static const zk_buffer_ops buffer_ops = {
@@ -146,168 +122,42 @@ static const zk_buffer_ops buffer_ops = {
 
 static void program_plan(const zk_backend *backend, const zk_program *program, unsigned log2_n, zk_memory_plan *plan) {
     (void)backend;
+    size_t tables, temporary;
+    zk_cuda_ntt_bytes(&tables, &temporary, log2_n);
     zk_memory_plan_add(plan, "circuit tables", 1, zk_cuda_program_bytes(program, log2_n));
-}
-
-#define TABLES_BYTES ((size_t)256 << 20) /* twiddles, hints and other small things of a queue */
-
-/* What a proof takes beside the points: the assignment, and either the three vectors of rows, or one of them and what
- * the largest MSM works with. On a device that is short of memory MSMs are content with less. */
-static void account_for(cuda_backend *cuda, const zk_program *program, unsigned log2_n) {
-    size_t rows = sizeof(zk_fr) << log2_n, best = 0, least = 0, total = zk_cuda_bytes_limit(cuda->device);
-    const size_t n[2] = {(size_t)1 << log2_n, (size_t)program->n_inputs + program->n_wide};
-    for (int group = ZK_G1; group <= ZK_G2; group++) {
-        zk_cuda_bases bases;
-        size_t most, fewest;
-        zk_cuda_bases_plan(&bases, group, n[group], 0);
-        zk_cuda_msm_bytes(&most, &fewest, cuda->device, &bases);
-        best = zk_max_size(best, most);
-        least = zk_max_size(least, fewest);
-    }
-    size_t assignment = 2 * (zk_witness_bits_bytes(program) + zk_witness_full_bytes(program));
-    size_t workspace = TABLES_BYTES + (rows + best < total / 2 ? best : least);
-    size_t need = assignment + zk_max_size(rows + workspace, 3 * rows);
-    cuda->workspace_bytes = zk_max_size(cuda->workspace_bytes, workspace);
-    cuda->proof_bytes = zk_max_size(cuda->proof_bytes, need);
+    zk_memory_plan_add(plan, "transform tables", 1, tables);
 }
 
 static cuzk_status program_load(zk_resident_program **resident, zk_backend *backend, const zk_program *program,
                                 unsigned log2_n, cuzk_err *err) {
-    cuda_backend *cuda = (cuda_backend *)backend;
+    cuda_backend *cuda = cuda_of(backend);
     cuda_program *p = zk_calloc(1, sizeof *p);
     if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "circuit %s: out of memory", program->name);
     p->base = (zk_resident_program){backend, program, log2_n};
     cuzk_status status = zk_cuda_program_load(&p->tables, cuda->device, program, log2_n, err);
+    if (status == CUZK_OK)
+        status = zk_cuda_ntt_prepare(cuda->device, log2_n, false, err); /* before what comes and goes */
     if (status != CUZK_OK) {
+        zk_cuda_program_unload(p->tables);
         free(p);
         return status;
     }
-    account_for(cuda, program, log2_n);
+    zk_cuda_needs_default(p);
+    p->next = cuda->programs;
+    cuda->programs = p;
     *resident = &p->base;
     return CUZK_OK;
 }
 
 static void program_unload(zk_resident_program *resident) {
-    zk_cuda_program_unload(((cuda_program *)resident)->tables);
-    free(resident);
-}
-
-/* ---- points ---- */
-
-static void points_plan(const zk_backend *backend, const char *name, zk_group group, size_t n, zk_memory_plan *plan) {
-    (void)backend;
-    zk_memory_plan_add(plan, name, n, point_bytes(group));
-}
-
-static void points_unload(zk_resident_points *points) {
-    cuda_points *p = (cuda_points *)points;
-    zk_cuda *device = device_of(points->backend);
-    zk_cuda_free(device, p->bases.points);
-    zk_cuda_free(device, p->bases.multiples);
-    zk_cuda_host_free(p->host);
+    cuda_program *p = (cuda_program *)resident;
+    cuda_backend *cuda = cuda_of(resident->backend);
+    cuda_program **at = &cuda->programs;
+    while (*at != p) at = &(*at)->next;
+    *at = p->next;
+    if (cuda->loading == p) cuda->loading = NULL;
+    zk_cuda_program_unload(p->tables);
     free(p);
-}
-
-static size_t spare_bytes(const cuda_backend *cuda) {
-    size_t free_bytes = zk_cuda_bytes_free(cuda->device);
-    return free_bytes > cuda->proof_bytes ? free_bytes - cuda->proof_bytes : 0;
-}
-
-/* Device memory for n points while proofs have enough beside them, else host memory. */
-static cuzk_status points_create(cuda_points **points, zk_backend *backend, const zk_points_source *source, size_t n,
-                                 cuzk_err *err) {
-    const cuda_backend *cuda = (const cuda_backend *)backend;
-    size_t bytes = n * point_bytes(source->group);
-    cuda_points *p = zk_calloc(1, sizeof *p);
-    if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "points %s: out of memory", source->name);
-    p->base = (zk_resident_points){backend, source->group, n};
-    zk_cuda_bases_plan(&p->bases, (int)source->group, n, 0);
-    cuzk_status status = bytes <= spare_bytes(cuda)
-                             ? zk_cuda_alloc(&p->bases.points, cuda->device, bytes, source->name, err)
-                             : zk_cuda_host_alloc(&p->host, bytes, source->name, err);
-    if (status != CUZK_OK) {
-        free(p);
-        return status;
-    }
-    *points = p;
-    return CUZK_OK;
-}
-
-static cuzk_status points_speed_up(zk_resident_points *points, cuzk_err *err) {
-    cuda_points *p = (cuda_points *)points;
-    const cuda_backend *cuda = (const cuda_backend *)points->backend;
-    zk_cuda_bases planned;
-    if (p->host || p->bases.multiples) return CUZK_OK;
-    zk_cuda_bases_plan(&planned, (int)points->group, points->n, spare_bytes(cuda));
-    if (planned.planes < 2) return CUZK_OK;
-    planned.points = p->bases.points;
-    ZK_TRY(zk_cuda_alloc(&planned.multiples, cuda->device, zk_cuda_bases_bytes(&planned), "stored multiples", err));
-    cuzk_status status = zk_cuda_bases_prepare(&planned, cuda->device, err);
-    if (status == CUZK_OK)
-        p->bases = planned;
-    else
-        zk_cuda_free(cuda->device, planned.multiples);
-    return status;
-}
-
-/* What is wrong with the point at `index`, by the host's decoder. */
-static void describe_fault(zk_points_fault *fault, const zk_points_source *source, size_t index) {
-    *fault = (zk_points_fault){.found = true, .infinity = true, .index = index};
-    if (!source->encoded) return; /* a multiple by zero */
-    if (source->group == ZK_G1) {
-        zk_g1_affine point;
-        fault->verdict = zk_g1_deserialize(&point, source->encoded + index * ZK_G1_UNCOMPRESSED_BYTES, false);
-        fault->infinity = fault->verdict == ZK_POINT_OK && zk_g1_affine_is_infinity(&point);
-    } else {
-        zk_g2_affine point;
-        fault->verdict = zk_g2_deserialize(&point, source->encoded + index * ZK_G2_UNCOMPRESSED_BYTES, false);
-        fault->infinity = fault->verdict == ZK_POINT_OK && zk_g2_affine_is_infinity(&point);
-    }
-}
-
-/* Where a kernel writes points: the device reaches pinned host memory by the same address. */
-static zk_dptr place_of(const cuda_points *p) {
-    return !p ? 0 : p->host ? (zk_dptr)(uintptr_t)p->host : p->bases.points;
-}
-
-/* Writes all points of the source. *bad: index of the first that is refused, else source->n. */
-static cuzk_status fill(size_t *bad, const cuda_points *full, const cuda_points *bits, const zk_points_source *source,
-                        cuzk_err *err) {
-    const cuda_backend *cuda = (const cuda_backend *)full->base.backend;
-    if (source->encoded)
-        return zk_cuda_points_decode(bad, cuda->device, (int)source->group, place_of(full), place_of(bits),
-                                     source->encoded, source->n, source->is_bit, cuda->pool, err);
-    return zk_cuda_multiples_split(bad, ((const cuda_multiples *)source->multiples)->tables, place_of(full),
-                                   place_of(bits), source->scalars, source->scalars_ctx, source->n, source->is_bit,
-                                   err);
-}
-
-static cuzk_status points_load(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
-                               zk_backend *backend, const zk_points_source *source, cuzk_err *err) {
-    cuzk_status status = CUZK_OK;
-    cuda_points *full_points = NULL, *bit_points = NULL;
-    size_t n_bits = 0, bad, first;
-    bool range;
-    if (source->n > SIZE_MAX / sizeof(zk_g2_affine))
-        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "points %s: %zu of them", source->name, source->n);
-    if (source->is_bit) {
-        n_bits = zk_bitmap_count(source->is_bit, source->n, &range, &first);
-        ZK_GOTO(points_create(&bit_points, backend, source, n_bits, err));
-    }
-    ZK_GOTO(points_create(&full_points, backend, source, source->n - n_bits, err));
-    ZK_GOTO(fill(&bad, full_points, bit_points, source, err));
-    if (bad < source->n) {
-        describe_fault(fault, source, bad);
-        status = CUZK_BAD_INPUT;
-        goto out;
-    }
-    *full = &full_points->base;
-    if (bits) *bits = bit_points ? &bit_points->base : NULL;
-    full_points = bit_points = NULL;
-out:
-    if (full_points) points_unload(&full_points->base);
-    if (bit_points) points_unload(&bit_points->base);
-    return status;
 }
 
 /* ---- multiples ---- */
@@ -368,10 +218,13 @@ static const zk_residency_ops residency_ops = {
     .program_plan = program_plan,
     .program_load = program_load,
     .program_unload = program_unload,
-    .points_plan = points_plan,
-    .points_load = points_load,
-    .points_unload = points_unload,
-    .points_speed_up = points_speed_up,
+    .proof_plan = zk_cuda_proof_plan,
+    .proof_reserve = zk_cuda_proof_reserve,
+    .proof_check = zk_cuda_proof_check,
+    .points_plan = zk_cuda_points_plan,
+    .points_load = zk_cuda_points_load,
+    .points_unload = zk_cuda_points_unload,
+    .points_speed_up = zk_cuda_points_speed_up,
     .selection_create = selection_create,
     .selection_destroy = selection_destroy,
     .multiples_create = multiples_create,
@@ -383,17 +236,21 @@ static const zk_residency_ops residency_ops = {
 
 static cuzk_status stage_witness(zk_stream *stream, const zk_resident_program *program, const uint8_t (*hints)[32],
                                  zk_buffer *bits, zk_buffer *full, cuzk_err *err) {
-    return zk_cuda_witness(queue_of(stream, program->backend), ((const cuda_program *)program)->tables, hints,
-                           memory_of(bits), memory_of(full), err);
+    zk_cuda *queue = queue_of(stream, program->backend);
+    ZK_TRY(buffer_renew(bits, queue, err));
+    ZK_TRY(buffer_renew(full, queue, err));
+    return zk_cuda_witness(queue, ((const cuda_program *)program)->tables, hints, memory_of(bits), memory_of(full),
+                           err);
 }
 
 static cuzk_status stage_evaluate(zk_stream *stream, const zk_resident_program *program, const zk_buffer *bits,
                                   const zk_buffer *full, zk_buffer *a, zk_buffer *b, zk_buffer *c, cuzk_err *err) {
-    ZK_TRY(buffer_revive(a, err));
-    ZK_TRY(buffer_revive(b, err));
-    if (c) ZK_TRY(buffer_revive(c, err));
-    return zk_cuda_evaluate(queue_of(stream, program->backend), ((const cuda_program *)program)->tables,
-                            memory_of(bits), memory_of(full), memory_of(a), memory_of(b), c ? memory_of(c) : 0, err);
+    zk_cuda *queue = queue_of(stream, program->backend);
+    ZK_TRY(buffer_renew(a, queue, err));
+    ZK_TRY(buffer_renew(b, queue, err));
+    if (c) ZK_TRY(buffer_renew(c, queue, err));
+    return zk_cuda_evaluate(queue, ((const cuda_program *)program)->tables, memory_of(bits), memory_of(full),
+                            memory_of(a), memory_of(b), c ? memory_of(c) : 0, err);
 }
 
 static cuzk_status stage_first_unsatisfied(zk_stream *stream, const zk_resident_program *program, const zk_buffer *a,
@@ -415,14 +272,16 @@ static cuzk_status stage_products(zk_stream *stream, const zk_resident_program *
 
 static cuzk_status stage_compact_bits(zk_stream *stream, const zk_selection *selection, const zk_buffer *bits,
                                       zk_buffer *out, cuzk_err *err) {
-    return zk_cuda_compact_bits(queue_of(stream, selection->backend), ((const cuda_selection *)selection)->bit,
-                                memory_of(out), memory_of(bits), err);
+    zk_cuda *queue = queue_of(stream, selection->backend);
+    ZK_TRY(buffer_renew(out, queue, err));
+    return zk_cuda_compact_bits(queue, ((const cuda_selection *)selection)->bit, memory_of(out), memory_of(bits), err);
 }
 
 static cuzk_status stage_compact_full(zk_stream *stream, const zk_selection *selection, const zk_buffer *full,
                                       zk_buffer *out, cuzk_err *err) {
-    return zk_cuda_compact_fr(queue_of(stream, selection->backend), ((const cuda_selection *)selection)->full,
-                              memory_of(out), memory_of(full), err);
+    zk_cuda *queue = queue_of(stream, selection->backend);
+    ZK_TRY(buffer_renew(out, queue, err));
+    return zk_cuda_compact_fr(queue, ((const cuda_selection *)selection)->full, memory_of(out), memory_of(full), err);
 }
 
 static cuzk_status stage_msm(zk_stream *stream, const zk_resident_points *points, const zk_buffer *scalars,
@@ -479,7 +338,7 @@ static const zk_stage_ops stage_ops = {
 
 static cuzk_status array_decode(zk_stream *stream, zk_buffer *points, size_t first, const uint8_t *encoded, size_t n,
                                 size_t *bad, cuzk_err *err) {
-    const cuda_backend *cuda = (const cuda_backend *)points->backend;
+    const cuda_backend *cuda = cuda_of(points->backend);
     return zk_cuda_points_decode(bad, queue_of(stream, points->backend), ZK_G1,
                                  memory_of(points) + first * sizeof(zk_g1_affine), 0, encoded, n, NULL, cuda->pool,
                                  err);

@@ -33,27 +33,24 @@ const char *zk_prove_stage_name(zk_prove_stage_id stage) { return stage_name[sta
 
 /* ---- workspace ---- */
 
-typedef struct workspace {
-    size_t bits, full, domain, some_bits, some_full; /* bytes */
-} workspace;
-
-static void grow_for(workspace *w, size_t n_bits, size_t n_full, bool range) {
-    w->some_bits = zk_max_size(w->some_bits, (n_bits + 63) / 64 * 8);
-    if (!range) w->some_full = zk_max_size(w->some_full, n_full * sizeof(zk_fr));
-}
-
 void zk_prover_plan(const zk_resident_program *program, const zk_query_masks *masks, zk_memory_plan *plan) {
-    workspace w = {0};
-    for (int q = 0; q < ZK_N_QUERIES; q++)
-        grow_for(&w, masks->query[q].n_bits, masks->query[q].n_points - masks->query[q].n_bits,
-                 masks->query[q].full_is_range);
+    zk_proof_shape shape;
+    zk_proof_shape_make(&shape, program, masks);
     zk_memory_plan_add(plan, "witness bits", 1, zk_witness_bits_bytes(program->program));
     zk_memory_plan_add(plan, "witness values", 1, zk_witness_full_bytes(program->program));
     zk_memory_plan_add(plan, "rows a", 1, zk_domain_bytes(program));
     zk_memory_plan_add(plan, "rows b", 1, zk_domain_bytes(program));
     if (masks->form == ZK_KEY_PLAIN) zk_memory_plan_add(plan, "rows c", 1, zk_domain_bytes(program));
-    zk_memory_plan_add(plan, "query bits", 1, w.some_bits);
-    zk_memory_plan_add(plan, "query values", 1, w.some_full);
+    zk_memory_plan_add(plan, "query bits", 1, shape.some_bits);
+    zk_memory_plan_add(plan, "query values", 1, shape.some_full);
+    zk_proof_plan(program->backend, &shape, plan);
+}
+
+/* What comes and goes within a proof. A prover that works alone lends the memory in between. */
+static cuzk_status lend(zk_buffer **buffer, zk_backend *backend, const char *name, size_t bytes, cuzk_err *err) {
+    ZK_TRY(zk_buffer_create(buffer, backend, name, bytes, err));
+    zk_buffer_discard(*buffer);
+    return CUZK_OK;
 }
 
 static cuzk_status create(zk_prover **prover, const zk_proving_key *key, bool own_stream, zk_pool *pool,
@@ -61,8 +58,7 @@ static cuzk_status create(zk_prover **prover, const zk_proving_key *key, bool ow
     cuzk_status status = CUZK_OK;
     const zk_program *program = key->program->program;
     zk_backend *backend = key->program->backend;
-    size_t domain = zk_domain_bytes(key->program);
-    workspace w = {0};
+    size_t domain = zk_domain_bytes(key->program), some_bits = 0, some_full = 0;
     *prover = NULL;
     zk_prover *p = zk_calloc(1, sizeof *p);
     if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "prover of %s: out of memory", program->name);
@@ -76,17 +72,21 @@ static cuzk_status create(zk_prover **prover, const zk_proving_key *key, bool ow
         status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "prover of %s: out of memory", program->name);
         goto out;
     }
-    for (int q = 0; q < ZK_N_QUERIES; q++)
-        grow_for(&w, key->selection[q]->n_bits, key->selection[q]->n_full, key->selection[q]->full_is_range);
+    for (int q = 0; q < ZK_N_QUERIES; q++) {
+        const zk_selection *s = key->selection[q];
+        some_bits = zk_max_size(some_bits, (s->n_bits + 63) / 64 * 8);
+        if (!s->full_is_range) some_full = zk_max_size(some_full, s->n_full * sizeof(zk_fr));
+    }
     if (own_stream) ZK_GOTO(zk_backend_stream_open(&p->stream, backend, err));
     ZK_GOTO(zk_buffer_create(&p->bits, backend, "witness bits", zk_witness_bits_bytes(program), err));
     ZK_GOTO(zk_buffer_create(&p->full, backend, "witness values", zk_witness_full_bytes(program), err));
-    ZK_GOTO(zk_buffer_create(&p->some_bits, backend, "query bits", w.some_bits, err));
-    ZK_GOTO(zk_buffer_create(&p->some_full, backend, "query values", w.some_full, err));
     /* Last: a device that carves memory in order has them beside what is free, and uses both while they are. */
-    ZK_GOTO(zk_buffer_create(&p->a, backend, "rows a", domain, err));
-    ZK_GOTO(zk_buffer_create(&p->b, backend, "rows b", domain, err));
-    if (key->form == ZK_KEY_PLAIN) ZK_GOTO(zk_buffer_create(&p->c, backend, "rows c", domain, err));
+    ZK_GOTO(lend(&p->some_bits, backend, "query bits", some_bits, err));
+    ZK_GOTO(lend(&p->some_full, backend, "query values", some_full, err));
+    ZK_GOTO(lend(&p->a, backend, "rows a", domain, err));
+    ZK_GOTO(lend(&p->b, backend, "rows b", domain, err));
+    if (key->form == ZK_KEY_PLAIN) ZK_GOTO(lend(&p->c, backend, "rows c", domain, err));
+    ZK_GOTO(zk_proof_check(key->program, err));
     *prover = p;
     p = NULL;
 out:
@@ -280,6 +280,8 @@ static cuzk_status stage_msm(zk_prover *p, zk_trace *trace, cuzk_err *err) {
     ZK_TRY(query_sums(sum, p, key->b_g2, scalars, first, names_b2, trace, err));
     p->b_g2 = sum[0].g2;
     add_g2(&p->b_g2, &sum[1]);
+    zk_buffer_discard(p->some_bits);
+    zk_buffer_discard(p->some_full);
     return CUZK_OK;
 }
 
@@ -368,6 +370,8 @@ static cuzk_status stage_verify(zk_prover *p, cuzk_err *err) {
 }
 
 void zk_prove_begin(zk_prover *p, const zk_prove_request *request) {
+    zk_buffer *const lent[] = {p->a, p->b, p->c, p->some_bits, p->some_full};
+    for (unsigned i = 0; i < sizeof lent / sizeof lent[0]; i++) zk_buffer_discard(lent[i]); /* of a proof that failed */
     p->request = *request;
     p->next = ZK_PROVE_CHECK;
     p->failed = false;

@@ -1,6 +1,7 @@
 #include "groth16/proving_key.h"
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/cancel.h"
 #include "groth16/prepared_params.h"
 
@@ -11,6 +12,31 @@ static const zk_query_id query_of[ZK_PARAMS_N_SECTIONS] = {[ZK_PARAMS_L] = ZK_QU
 
 /* Lines of the memory account. */
 static const char *const memory_name[ZK_PARAMS_N_SECTIONS] = {"key h", "key l", "key a", "key b_g1", "key b_g2"};
+
+void zk_proof_shape_make(zk_proof_shape *shape, const zk_resident_program *program, const zk_query_masks *masks) {
+    *shape = (zk_proof_shape){.program = program->program,
+                              .log2_n = program->log2_n,
+                              .n_vectors = masks->form == ZK_KEY_PLAIN ? 3 : 2,
+                              .n_selections = ZK_N_QUERIES};
+    for (int q = 0; q < ZK_N_QUERIES; q++) {
+        size_t n_bits = masks->query[q].n_bits, n_full = masks->query[q].n_points - n_bits;
+        shape->some_bits = zk_max_size(shape->some_bits, (n_bits + 63) / 64 * 8);
+        if (!masks->query[q].full_is_range) shape->some_full = zk_max_size(shape->some_full, n_full * sizeof(zk_fr));
+    }
+    for (int id = 0; id < ZK_PARAMS_N_SECTIONS; id++) {
+        size_t n = ((size_t)1 << program->log2_n) - (masks->form == ZK_KEY_PLAIN), n_bits = 0;
+        if (id != ZK_PARAMS_H) {
+            n = masks->query[query_of[id]].n_points;
+            n_bits = masks->query[query_of[id]].n_bits;
+        }
+        for (int masked = 0; masked < (id == ZK_PARAMS_H ? 1 : 2); masked++) {
+            shape->sum[shape->n_sums].name = memory_name[id];
+            shape->sum[shape->n_sums].group = zk_params_section_group((zk_params_section_id)id);
+            shape->sum[shape->n_sums].n = masked ? n_bits : n - n_bits;
+            shape->sum[shape->n_sums++].masked = masked;
+        }
+    }
+}
 
 void zk_proving_key_plan(const zk_resident_program *program, const zk_query_masks *masks, zk_memory_plan *plan) {
     for (int id = 0; id < ZK_PARAMS_N_SECTIONS; id++) {
@@ -60,18 +86,24 @@ static cuzk_status copy_vk(zk_vk *vk, const zk_vk *from, cuzk_err *err) {
     return CUZK_OK;
 }
 
-/* All but the points; key->vk is there. */
-static cuzk_status prepare_key(zk_proving_key *key, const char *name, const zk_query_masks *masks, zk_trace *trace,
-                               cuzk_err *err) {
+/* Room for proofs, and the selections: what stays on the device comes before what is there for a time. */
+static cuzk_status begin_key(zk_proving_key *key, const zk_query_masks *masks, zk_trace *trace, cuzk_err *err) {
     const zk_program *p = key->program->program;
+    zk_proof_shape shape;
     key->form = masks->form;
-    zk_span *span = zk_span_open(trace, "verifying key");
-    ZK_TRY(zk_prepared_vk_create(&key->prepared, &key->vk, name, err));
-    zk_span_close(trace, span);
-    span = zk_span_open(trace, "selections");
+    zk_proof_shape_make(&shape, key->program, masks);
+    zk_span *span = zk_span_open(trace, "selections");
+    ZK_TRY(zk_proof_reserve(key->program, &shape, err));
     for (int q = 0; q < ZK_N_QUERIES; q++)
         ZK_TRY(zk_selection_create(&key->selection[q], key->program->backend, masks->query[q].bit_mask, p->n_aux,
                                    masks->query[q].full_mask, (size_t)p->n_inputs + p->n_wide, err));
+    zk_span_close(trace, span);
+    return CUZK_OK;
+}
+
+static cuzk_status prepare_vk(zk_proving_key *key, const char *name, zk_trace *trace, cuzk_err *err) {
+    zk_span *span = zk_span_open(trace, "verifying key");
+    ZK_TRY(zk_prepared_vk_create(&key->prepared, &key->vk, name, err));
     zk_span_close(trace, span);
     return CUZK_OK;
 }
@@ -114,8 +146,9 @@ cuzk_status zk_proving_key_load_files(zk_proving_key **key, const zk_resident_pr
         ZK_GOTO(ZK_FAIL(err, CUZK_INTERNAL, "%s: masks of another form than the key", params->name));
     ZK_GOTO(zk_params_counts_of(&expected, program->program, &masks->stats, err));
     ZK_GOTO(zk_params_match(params, &expected, err));
+    ZK_GOTO(begin_key(k, masks, trace, err));
     ZK_GOTO(copy_vk(&k->vk, &params->vk, err));
-    ZK_GOTO(prepare_key(k, params->name, masks, trace, err));
+    ZK_GOTO(prepare_vk(k, params->name, trace, err));
     for (int i = 0; i < ZK_PARAMS_N_SECTIONS; i++)
         ZK_GOTO(load_from_files(k, (zk_params_section_id)i, params, prepared, masks, trace, err));
     ZK_GOTO(zk_params_unchanged(params, err));
@@ -250,6 +283,7 @@ static cuzk_status generate(zk_proving_key **key, const zk_resident_program *pro
     ZK_GOTO(zk_params_counts_of(&expected, p, &masks.stats, err));
     if (form == ZK_KEY_PREPARED) ZK_GOTO(zk_query_masks_prepare(&masks, p, err));
     zk_span_close(trace, span);
+    ZK_GOTO(begin_key(k, &masks, trace, err));
     span = zk_span_open(trace, "columns");
     ZK_GOTO(zk_key_scalars_create(&scalars, p, toxic, pool, err));
     ZK_GOTO(match_counts(&scalars, &expected, err));
@@ -263,7 +297,7 @@ static cuzk_status generate(zk_proving_key **key, const zk_resident_program *pro
         ZK_GOTO(zk_key_scalars_prepare(&scalars, p, err));
         zk_span_close(trace, span);
     }
-    ZK_GOTO(prepare_key(k, p->name, &masks, trace, err));
+    ZK_GOTO(prepare_vk(k, p->name, trace, err));
     ZK_GOTO(generate_points(k, &scalars, multiples, &masks, trace, err));
     *key = k;
     k = NULL;

@@ -49,8 +49,13 @@ typedef struct zk_proving_key {
     zk_resident_points *l[2], *a[2], *b_g1[2], *b_g2[2]; /* [0] full, [1] bits */
 } zk_proving_key;
 
+/* What proofs with this key will ask of the device. */
+void zk_proof_shape_make(zk_proof_shape *shape, const zk_resident_program *program, const zk_query_masks *masks);
 /* Memory that the key will take on the device. */
 void zk_proving_key_plan(const zk_resident_program *program, const zk_query_masks *masks, zk_memory_plan *plan);
+
+/* Keys below are refused with OUT_OF_MEMORY, and the numbers, before any point is read if the device has too little for
+ * proofs even with all points elsewhere. */
 
 /* Reads a parameter file for this circuit; every point is checked (not the subgroup, see zk_params_check) while it is
  * converted. `pool` is for work on the host. BAD_INPUT names file, section, index and offset. */

@@ -1,0 +1,189 @@
+/* How much device memory proofs take, and where points lie so that they have it. docs/internals/device-memory.md.
+ *
+ * A proof holds its assignment throughout. While it runs alone its other memory comes and goes:
+ *
+ *   witness    hints
+ *   evaluate   all vectors over the domain
+ *   h          these, and the temporary vector of a transform where there is one
+ *   h msm      the first vector and a workspace
+ *   other sums the compacted assignment and a workspace
+ *
+ * The largest of these has to be free in one piece. Provers on several streams keep their vectors and workspaces. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "backend/cuda_impl.h"
+
+typedef struct workspace {
+    size_t best, least;
+} workspace;
+
+/* Of one sum, wherever its points will lie. */
+static workspace workspace_of_sum(const cuda_backend *cuda, zk_group group, size_t n, bool masked) {
+    workspace w = {0, 0};
+    size_t best, least;
+    if (n == 0) return w;
+    if (masked) {
+        zk_cuda_masked_sum_bytes(&w.best, &w.least, cuda->device, (int)group, n);
+    } else {
+        zk_cuda_bases bases;
+        zk_cuda_bases_plan(&bases, (int)group, n, 0);
+        zk_cuda_msm_bytes(&w.best, &w.least, cuda->device, &bases);
+    }
+    zk_cuda_streamed_bytes(&best, &least, cuda->device, (int)group, masked, n);
+    return (workspace){zk_cuda_alloc_bytes(w.best), zk_cuda_alloc_bytes(zk_max_size(w.least, least))};
+}
+
+static void needs_of(cuda_needs *needs, const cuda_backend *cuda, const zk_proof_shape *shape, size_t witness_bytes) {
+    const zk_program *p = shape->program;
+    size_t vector = zk_cuda_alloc_bytes(sizeof(zk_fr) << shape->log2_n), vectors = shape->n_vectors * vector;
+    size_t some = zk_cuda_alloc_bytes(shape->some_bits) + zk_cuda_alloc_bytes(shape->some_full);
+    size_t tables, temporary, least_word = zk_cuda_alloc_bytes(1);
+    zk_cuda_ntt_bytes(&tables, &temporary, shape->log2_n);
+    size_t others = zk_max_size(witness_bytes, zk_max_size(temporary, least_word));
+    *needs = (cuda_needs){
+        .selections =
+            shape->n_selections * (zk_cuda_mask_bytes(p->n_aux) + zk_cuda_mask_bytes((size_t)p->n_inputs + p->n_wide)),
+        .kept = zk_cuda_alloc_bytes(zk_witness_bits_bytes(p)) + zk_cuda_alloc_bytes(zk_witness_full_bytes(p)),
+        .vectors = vectors + some,
+        .queue_best = others,
+        .queue_least = others,
+    };
+    needs->best = needs->least = zk_max_size(witness_bytes, vectors + zk_max_size(temporary, least_word));
+    for (unsigned i = 0; i < shape->n_sums; i++) {
+        workspace w = workspace_of_sum(cuda, shape->sum[i].group, shape->sum[i].n, shape->sum[i].masked);
+        size_t held = i == 0 ? vector : some;
+        needs->best = zk_max_size(needs->best, held + w.best);
+        needs->least = zk_max_size(needs->least, held + w.least);
+        needs->queue_best = zk_max_size(needs->queue_best, w.best);
+        needs->queue_least = zk_max_size(needs->queue_least, w.least);
+    }
+    needs->queue_best += tables;
+    needs->queue_least += tables;
+}
+
+void zk_cuda_needs_default(cuda_program *program) {
+    zk_proof_shape shape = {.program = program->base.program, .log2_n = program->base.log2_n, .n_vectors = 3};
+    needs_of(&program->needs, cuda_of(program->base.backend), &shape, zk_cuda_witness_bytes(program->tables));
+    program->keep = program->needs.least;
+}
+
+void zk_cuda_proof_plan(const zk_backend *backend, const zk_proof_shape *shape, zk_memory_plan *plan) {
+    const zk_program *p = shape->program;
+    cuda_needs needs;
+    size_t words = shape->n_selections *
+                   (zk_witness_bits_bytes(p) + ((size_t)p->n_inputs + p->n_wide) / 8); /* counted with the key */
+    needs_of(&needs, cuda_of(backend), shape, zk_cuda_alloc_bytes((size_t)p->n_hints * sizeof(zk_fr)));
+    zk_memory_plan_add(plan, "ranks of selections", 1, needs.selections > words ? needs.selections - words : 0);
+    zk_memory_plan_add(plan, "workspaces beside rows", 1,
+                       needs.least > needs.vectors ? needs.least - needs.vectors : 0);
+}
+
+/* ---- where points lie ---- */
+
+static size_t key_bytes(const zk_proof_shape *shape) {
+    size_t bytes = 0;
+    for (unsigned i = 0; i < shape->n_sums; i++)
+        bytes += zk_cuda_alloc_bytes(shape->sum[i].n * cuda_point_bytes(shape->sum[i].group));
+    return bytes;
+}
+
+/* Copies of bit points are never hidden behind the work on them, those of full points are: so bit points first, in the
+ * order in which they come, then the smaller lists of full points. */
+static void place_points(cuda_program *program, const zk_proof_shape *shape, size_t room) {
+    bool seen[ZK_PROOF_MAX_SUMS] = {false};
+    program->n_placed = 0;
+    for (unsigned turn = 0; turn < shape->n_sums; turn++) {
+        unsigned best = shape->n_sums;
+        for (unsigned i = 0; i < shape->n_sums; i++) {
+            if (seen[i]) continue;
+            bool better = best == shape->n_sums || shape->sum[i].masked > shape->sum[best].masked ||
+                          (!shape->sum[i].masked && !shape->sum[best].masked && shape->sum[i].n < shape->sum[best].n);
+            if (better) best = i;
+        }
+        seen[best] = true;
+        size_t bytes = zk_cuda_alloc_bytes(shape->sum[best].n * cuda_point_bytes(shape->sum[best].group));
+        if (bytes > room) continue;
+        room -= bytes;
+        program->placed[program->n_placed].name = shape->sum[best].name;
+        program->placed[program->n_placed++].masked = shape->sum[best].masked;
+    }
+}
+
+static cuda_program *find_program(const zk_resident_program *resident) {
+    cuda_program *p = cuda_of(resident->backend)->programs;
+    while (p && &p->base != resident) p = p->next;
+    return p;
+}
+
+cuzk_status zk_cuda_proof_reserve(const zk_resident_program *resident, const zk_proof_shape *shape, cuzk_err *err) {
+    cuda_backend *cuda = cuda_of(resident->backend);
+    cuda_program *program = find_program(resident);
+    if (!program) return ZK_FAIL(err, CUZK_INTERNAL, "circuit %s is not loaded", shape->program->name);
+    needs_of(&program->needs, cuda, shape, zk_cuda_witness_bytes(program->tables));
+    const cuda_needs *needs = &program->needs;
+    size_t there = zk_cuda_bytes_in_a_row(cuda->device), held = needs->selections + needs->kept;
+    if (there < held + needs->least)
+        return ZK_FAIL(
+            err, CUZK_OUT_OF_MEMORY,
+            "circuit %s: a proof takes %zu bytes of device memory beside the key: %zu for selections and "
+            "assignment, %zu for %u vectors of 2^%u or what takes their place; %s has %zu free in one piece, "
+            "of %zu",
+            shape->program->name, held + needs->least, held, needs->least, shape->n_vectors, shape->log2_n,
+            cuda->base.caps.device, there, zk_cuda_bytes_limit(cuda->device));
+    /* Points are worth more than the last tenth of an MSM's speed. */
+    size_t room = there - held - needs->least, points = key_bytes(shape);
+    program->keep = points > room ? needs->least : zk_min_size(needs->best, needs->least + (room - points));
+    place_points(program, shape, there - held - program->keep);
+    cuda->loading = program;
+    return CUZK_OK;
+}
+
+size_t zk_cuda_keep_bytes(const cuda_backend *cuda) {
+    size_t keep = cuda->loading ? cuda->loading->keep : 0;
+    for (const cuda_program *p = cuda->programs; p; p = p->next) keep = zk_max_size(keep, p->needs.least);
+    return keep + (cuda->loading ? cuda->loading->needs.kept : 0);
+}
+
+bool zk_cuda_wants_points(const cuda_backend *cuda, const char *name, bool masked) {
+    const cuda_program *p = cuda->loading;
+    if (!p) return true;
+    for (unsigned i = 0; i < p->n_placed; i++)
+        if (p->placed[i].masked == masked && strcmp(p->placed[i].name, name) == 0) return true;
+    return false;
+}
+
+/* ---- provers ---- */
+
+cuzk_status zk_cuda_proof_check(const zk_resident_program *resident, cuzk_err *err) {
+    cuda_backend *cuda = cuda_of(resident->backend);
+    const cuda_program *program = find_program(resident);
+    if (!program) return ZK_FAIL(err, CUZK_INTERNAL, "circuit %s is not loaded", resident->program->name);
+    const cuda_needs *needs = &program->needs;
+    bool alone = atomic_load(&cuda->n_streams) == 0;
+    size_t piece = alone ? needs->least : needs->queue_least, all = alone ? needs->least : needs->vectors + piece;
+    size_t there = zk_cuda_bytes_in_a_row(cuda->device), free_bytes = zk_cuda_bytes_free(cuda->device);
+    cuda->loading = NULL;
+    if (there >= piece && free_bytes >= all) return CUZK_OK;
+    return ZK_FAIL(
+        err, CUZK_OUT_OF_MEMORY,
+        "circuit %s: the stages of a proof take %zu bytes of device memory, %zu in one piece; %s has %zu free, "
+        "%zu in one piece",
+        resident->program->name, all, piece, cuda->base.caps.device, free_bytes, there);
+}
+
+cuzk_status zk_cuda_queue_bytes(size_t *bytes, const cuda_backend *cuda, cuzk_err *err) {
+    size_t provers = 0, best = 0, least = 0, there = zk_cuda_bytes_free(cuda->device);
+    for (const cuda_program *p = cuda->programs; p; p = p->next) {
+        provers = zk_max_size(provers, 2 * p->needs.vectors + p->needs.kept);
+        best = zk_max_size(best, p->needs.queue_best);
+        least = zk_max_size(least, p->needs.queue_least);
+    }
+    size_t room = there > provers ? (there - provers) / 2 : 0;
+    if (room < least)
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY,
+                       "stream: two provers side by side take %zu bytes and workspaces of %zu each, %zu are free",
+                       provers, least, there);
+    *bytes = zk_min_size(room, best);
+    return CUZK_OK;
+}
