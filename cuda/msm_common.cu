@@ -131,7 +131,10 @@ double best_sets(u32 *best, double n, u32 planes, u32 distance, u32 windows) {
     *best = 0;
     for (u32 sets = 1; sets * MIN_WIDTH <= distance; sets++) {
         if (!cut_windows(&s, planes, distance, sets)) continue;
-        const double cost = msm_additions(s, n);
+        /* A last window much narrower than its set would fill few of the set's buckets, and those very much. */
+        const u32 last = s.windows.n_windows - 1,
+                  lacks = set_width(last % sets, sets, distance) - (SCALAR_BITS - s.windows.offset[last]);
+        const double cost = msm_additions(s, n) * (lacks > 3 ? 1.2 : 1);
         if (*best == 0 || windows || cost < least) {
             least = cost;
             *best = sets;
@@ -168,8 +171,8 @@ bool plan_shape(msm_shape *s, size_t n, u32 planes, u32 distance, u32 windows) {
         s->unit_sets = (s->unit_sets + 1) / 2;
     s->units = ceil_div(sets, s->unit_sets);
     s->key_bits = ceil_log2(s->unit_sets) + s->width - 1;
-    /* Groups that leave room in a block's shared memory where the buckets are fullest; the top digit is the least even,
-     * by r/2 against 2^254. */
+    /* Groups that leave room in a block's shared memory where buckets are fullest; the top digit is the least even, by
+     * r/2 against 2^254. A narrower unit has half the buckets a group. */
     double load = 0;
     for (u32 set = 0; set < sets; set++) {
         double here = 0;
@@ -177,12 +180,17 @@ bool plan_shape(msm_shape *s, size_t n, u32 planes, u32 distance, u32 windows) {
             const u32 width = s->windows.offset[w + 1] - s->windows.offset[w];
             here += (double)n / (1u << (width - 1)) * (w + 1 == s->windows.n_windows ? 1.11 : 1);
         }
+        if (s->unit_width(set / s->unit_sets) < s->width) here /= 2;
         if (here > load) load = here;
     }
-    const u32 low_least = s->key_bits > BIN_BITS + SUB_BITS ? s->key_bits - BIN_BITS - SUB_BITS : MIN_WIDTH - 1;
+    u32 low_least = s->key_bits < MIN_WIDTH ? s->key_bits : MIN_WIDTH;
+    if (s->key_bits > BIN_BITS + SUB_BITS + low_least) low_least = s->key_bits - BIN_BITS - SUB_BITS;
     s->low_bits = s->key_bits < LOW_BITS ? s->key_bits : LOW_BITS;
     while (s->low_bits > low_least && load * (double)(1u << s->low_bits) > 0.85 * SORT_TILE) s->low_bits--;
-    s->bin_bits = s->key_bits - s->low_bits < BIN_BITS ? s->key_bits - s->low_bits : BIN_BITS;
+    /* Two steps of about the same width, but bins enough for ranges of any size. */
+    const u32 group_bits = s->key_bits - s->low_bits,
+              half = (group_bits + 1) / 2 > BIN_BITS - 1 ? BIN_BITS : BIN_BITS - 1;
+    s->bin_bits = group_bits <= BIN_BITS ? group_bits : half;
     return true;
 }
 
@@ -213,7 +221,7 @@ void msm_consider(msm_visitor &visitor, size_t n, u32 planes, u32 distance, size
             if (parts && capacity < 1 << 13 && !limits.capacity) break;
             c.capacity = (u32)capacity;
             c.buckets = 1u << s.key_bits;
-            while (c.buckets > 1u << s.bin_shift() &&
+            while (c.buckets > 1u << s.bin_shift(0) &&
                    c.buckets / 2 >= capacity / 1.02 / unit_entries * (double)(1u << s.key_bits))
                 c.buckets /= 2;
             for (u32 lanes : usual_lanes) {
@@ -240,7 +248,7 @@ size_t plan_ranges(msm_range *out, const msm_shape &shape, const msm_config &con
         /* the largest aligned power of two of bins that fits */
         u32 bins = first ? first & (~first + 1) : shape.bins();
         while (bins > 1 && (bin_start[first + bins] - bin_start[first] > config.capacity ||
-                            (bins << shape.bin_shift()) > config.buckets))
+                            (bins << shape.bin_shift(0)) > config.buckets)) /* unit 0 is of the widest */
             bins /= 2;
         const u32 end = bin_start[first + bins];
         for (u32 begin = bin_start[first]; begin < end;) { /* more than once if one bin is too large */

@@ -58,7 +58,7 @@ template <class F> struct msm_workspace {
     msm_lane<F> lanes[MAX_LANES];
 };
 
-constexpr size_t PINNED_BINS = 64 << 10, PINNED_ROUNDS = 1 << 10; /* of lane 0's, of each lane's buffer */
+constexpr size_t PINNED_BINS = 128 << 10, PINNED_ROUNDS = 1 << 10; /* of lane 0's, of each lane's buffer */
 constexpr size_t PINNED_SUMS = (PINNED_BYTES - PINNED_BINS - PINNED_ROUNDS) / 2 / 512 * 512;
 
 /* The most lines and parts of sums that a range of a shape can have. */
@@ -180,13 +180,13 @@ template <class F> cuzk_status sort_unit(msm_job<F> *job, cuzk_err *err) {
     for (u32 w = 0; w < s.windows.n_windows; w++) {
         const u32 set = w % s.sets, plane = w / s.sets;
         if (set / s.unit_sets != unit) continue;
-        windows.at[windows.count++] =
-            unit_window{s.windows.offset[w], s.windows.offset[w + 1] - s.windows.offset[w],
-                        (set - first_set) << (s.width - 1), (u32)(plane * job->stride + (s.planes == 1 ? 0 : job->at))};
+        windows.at[windows.count++] = unit_window{s.windows.offset[w], s.windows.offset[w + 1] - s.windows.offset[w],
+                                                  (set - first_set) << (s.unit_width(unit) - 1),
+                                                  (u32)(plane * job->stride + (s.planes == 1 ? 0 : job->at))};
     }
     ZK_RUN_BARRIERS(split_bins, windows.count * tiles, SORT_THREADS, 0, d->main,
                     job->w.entries[unit % job->config.buffers], job->w.bin_cursor + ((size_t)unit << s.bin_bits),
-                    job->w.limbs, job->n, windows, tiles, s.bin_shift());
+                    job->w.limbs, job->n, windows, tiles, s.bin_shift(unit));
     ZK_CUDA_TRY(cudaEventRecord(d->ready[unit % job->config.buffers], d->main));
     return CUZK_OK;
 }
@@ -207,7 +207,7 @@ cuzk_status lane_begin(msm_job<F> *job, u32 index, const msm_range &range, const
                        range.bins,
                        range.begin,
                        range.end,
-                       s.low_bits,
+                       s.low_bits_of(range.unit),
                        sub_bits};
     u32 fullest = 0;
     for (u32 b = range.first; b < range.first + range.bins; b++)
@@ -227,7 +227,7 @@ cuzk_status lane_begin(msm_job<F> *job, u32 index, const msm_range &range, const
         ZK_CUDA_TRY(cudaEventRecord(d->joined[index], stream));
     }
     ZK_RUN_BARRIERS(plan_groups, r.groups(), SORT_THREADS, 0, stream, l->pairs, l->grid, l->round_count, l->sorted,
-                    sub_bits ? l->split : r.entries + range.begin, l->group_start, s.low_bits, places_of_rounds(m));
+                    sub_bits ? l->split : r.entries + range.begin, l->group_start, r.low_bits, places_of_rounds(m));
     if (!sub_bits) ZK_CUDA_TRY(cudaEventRecord(d->joined[index], stream));
     ZK_CUDA_TRY(cudaMemcpyAsync(l->host_rounds, l->round_count, (MAX_ROUNDS + 1) * sizeof(u32), cudaMemcpyDeviceToHost,
                                 stream));
@@ -248,8 +248,8 @@ template <class F> cuzk_status lane_finish(msm_job<F> *job, u32 index, cuzk_err 
         ZK_TRY(add_round(c, pair_list{l->pairs + c.pool_used, 0}, n, err));
     }
 
-    const u32 log2_set = s.width - 1, log2 = log2_of(l->range.bins) + s.bin_shift();
-    const u32 first = l->range.first << s.bin_shift(), set = first >> log2_set;
+    const u32 log2_set = s.unit_width(l->range.unit) - 1, shift = s.bin_shift(l->range.unit);
+    const u32 log2 = log2_of(l->range.bins) + shift, first = l->range.first << shift, set = first >> log2_set;
     u32 windows = 1;
     if (log2 > log2_set) {
         const u32 left = s.sets_of(l->range.unit) - set;

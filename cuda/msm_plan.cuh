@@ -23,10 +23,14 @@ namespace zk {
 
 constexpr u32 MAX_WIDTH = 26, MIN_WIDTH = 4; /* bits of a window; MIN: see window_plan */
 constexpr u32 SCALAR_BITS = 255;
-constexpr u32 BIN_BITS = 8, SUB_BITS = 8, LOW_BITS = 9; /* at most, of a bucket number: bin, group in a bin, rest */
+constexpr u32 BIN_BITS = 9, SUB_BITS = 9, LOW_BITS = 9; /* at most, of a bucket number: bin, group in a bin, rest */
 
-constexpr u32 MAX_UNITS = 32;     /* so that a block can count all bins in shared memory */
-constexpr u32 SORT_THREADS = 256; /* at most so many bins, and groups of a bin */
+constexpr u32 MAX_UNITS = 20; /* so that a block can count all bins in shared memory */
+constexpr u32 SORT_THREADS = 256;
+constexpr u32 OWN = 2; /* bins, groups of a bin, or buckets of a group that are a thread's: OWN t, OWN t + 1 */
+constexpr u32 SORT_SPLIT = SORT_THREADS * OWN;
+static_assert(SORT_SPLIT == 1u << BIN_BITS && SORT_SPLIT == 1u << SUB_BITS && SORT_SPLIT == 1u << LOW_BITS,
+              "a block has counters for what it splits into");
 #if defined(ZK_CUDA_EMULATE)
 constexpr u32 SORT_ITEMS = 2; /* so that small tests have many tiles */
 constexpr u32 SPREAD_FROM = 200;
@@ -43,9 +47,14 @@ struct msm_shape {
     u32 planes, sets;
     u32 width;                        /* of the widest set; a set has room for 2^(width-1) buckets */
     u32 unit_sets, units;             /* sets sorted together */
-    u32 key_bits, bin_bits, low_bits; /* of a bucket number in a unit; between them the group's bits */
-    ZK_HD u32 bin_shift() const { return key_bits - bin_bits; }
+    u32 key_bits, bin_bits, low_bits; /* of a bucket number in the widest unit; between them the group's bits */
+    /* The sets of some units are all one bit narrower, and so is what lies below the group in their bucket numbers. */
+    ZK_HD u32 unit_width(u32 unit) const {
+        return windows.offset[unit * unit_sets + 1] - windows.offset[unit * unit_sets];
+    }
+    ZK_HD u32 low_bits_of(u32 unit) const { return low_bits - (width - unit_width(unit)); }
     ZK_HD u32 sub_bits() const { return key_bits - bin_bits - low_bits; }
+    ZK_HD u32 bin_shift(u32 unit) const { return low_bits_of(unit) + sub_bits(); }
     ZK_HD u32 bins() const { return 1u << bin_bits; }
     ZK_HD u32 sets_of(u32 unit) const {
         const u32 left = sets - unit * unit_sets;

@@ -53,7 +53,7 @@ cuzk_status msm_streamed(void *result, zk_cuda *d, const void *bases, zk_dptr sc
     base_stream<F> stream{d, (const char *)bases, n, job->config.slice, 0, {job->slice[0], job->slice[1]}};
     ZK_TRY(stream.start(err));
     for (size_t at = 0; at < n; at += stream.slice) {
-        const affine<F> *here;
+        const affine<F> *here = nullptr;
         ZK_TRY(stream.receive(&here, at, err));
         job->at = at;
         job->n = stream.count(at);
@@ -82,7 +82,7 @@ cuzk_status masked_sum_streamed(void *result, zk_cuda *d, const void *bases, zk_
     for (u32 k = 0; k < 2; k++) stream.buffer[k] = w.slice[k];
     ZK_TRY(stream.start(err));
     for (size_t at = 0; at < n; at += stream.slice) {
-        const affine<F> *here;
+        const affine<F> *here = nullptr;
         ZK_TRY(stream.receive(&here, at, err));
         ZK_TRY(sum_slice(&sum, d, w, here, (const u64 *)bits + at / 64, stream.count(at), err));
         ZK_TRY(stream.send(err));

@@ -42,8 +42,9 @@ __global__ void __launch_bounds__(SORT_THREADS)
             const u32 digit = bits_of(x[bit / 32], x[bit / 32 + 1], bit, width), half = 1u << (width - 1);
             if (digit != half) {
                 const u32 unit = set / shape.unit_sets, in_unit = set - unit * shape.unit_sets;
-                const u32 key = (in_unit << (shape.width - 1)) + (digit > half ? digit - half : half - digit) - 1;
-                atomicAdd(&counts[(unit << shape.bin_bits) + (key >> shape.bin_shift())], 1u);
+                const u32 magnitude = digit > half ? digit - half : half - digit;
+                const u32 key = (in_unit << (shape.unit_width(unit) - 1)) + magnitude - 1;
+                atomicAdd(&counts[(unit << shape.bin_bits) + (key >> shape.bin_shift(unit))], 1u);
             }
             if (++set == shape.sets) set = 0;
         }
@@ -53,14 +54,23 @@ __global__ void __launch_bounds__(SORT_THREADS)
         if (counts[k]) atomicAdd(&bin_count[k], counts[k]);
 }
 
+/* Exclusive scan of the OWN values of each of a block's threads; before[k] is of the thread's value k. */
+__device__ inline void scan_owned(u32 *shared, u32 *before, const u32 *own, u32 *total) {
+    before[0] = block_scan(shared, own[0] + own[1], total);
+    before[1] = before[0] + own[0];
+}
+
 __global__ void __launch_bounds__(SORT_THREADS) bin_offsets(u32 *start, u32 *cursor, const u32 *count, u32 bins) {
     __shared__ u32 shared[SORT_THREADS];
     const u32 t = threadIdx.x, unit = blockIdx.x;
-    u32 total;
-    const u32 before = block_scan(shared, t < bins ? count[unit * bins + t] : 0, &total);
-    if (t < bins) {
-        start[unit * (bins + 1) + t] = before;
-        cursor[unit * bins + t] = before;
+    u32 total, own[OWN], before[OWN];
+    for (u32 k = 0; k < OWN; k++) own[k] = OWN * t + k < bins ? count[unit * bins + OWN * t + k] : 0;
+    scan_owned(shared, before, own, &total);
+    for (u32 k = 0; k < OWN; k++) {
+        const u32 bin = OWN * t + k;
+        if (bin >= bins) continue;
+        start[unit * (bins + 1) + bin] = before[k];
+        cursor[unit * bins + bin] = before[k];
     }
     if (t == 0) start[unit * (bins + 1) + bins] = total;
 }
@@ -72,23 +82,26 @@ constexpr u32 NO_RANK = 0xffffffffu; /* of what is not there */
 template <class Load>
 __device__ inline void split_tile(uint2 *out, u32 *cursor, u32 shift, u32 mask, const Load &load) {
     __shared__ uint2 staged[SORT_TILE];
-    __shared__ u32 count[SORT_THREADS], first[SORT_THREADS], offset[SORT_THREADS], scan[SORT_THREADS];
+    __shared__ u32 count[SORT_SPLIT], offset[SORT_SPLIT], scan[SORT_THREADS];
     const u32 t = threadIdx.x;
     uint2 item[SORT_ITEMS];
-    u32 rank[SORT_ITEMS], total;
-    count[t] = 0;
+    u32 rank[SORT_ITEMS], own[OWN], before[OWN], total;
+    for (u32 k = 0; k < OWN; k++) count[OWN * t + k] = 0;
     __syncthreads();
 #pragma unroll
     for (u32 j = 0; j < SORT_ITEMS; j++)
         rank[j] = load(j, &item[j]) ? atomicAdd(&count[(item[j].x >> shift) & mask], 1u) : NO_RANK;
     __syncthreads();
-    const u32 mine = count[t], before = block_scan(scan, mine, &total);
-    first[t] = before;
-    offset[t] = (mine ? atomicAdd(&cursor[t], mine) : 0) - before;
+    for (u32 k = 0; k < OWN; k++) own[k] = count[OWN * t + k];
+    scan_owned(scan, before, own, &total);
+    for (u32 k = 0; k < OWN; k++) {
+        count[OWN * t + k] = before[k]; /* from here on where the bin starts in the tile */
+        offset[OWN * t + k] = (own[k] ? atomicAdd(&cursor[OWN * t + k], own[k]) : 0) - before[k];
+    }
     __syncthreads();
 #pragma unroll
     for (u32 j = 0; j < SORT_ITEMS; j++)
-        if (rank[j] != NO_RANK) staged[first[(item[j].x >> shift) & mask] + rank[j]] = item[j];
+        if (rank[j] != NO_RANK) staged[count[(item[j].x >> shift) & mask] + rank[j]] = item[j];
     __syncthreads();
     for (u32 p = t; p < total; p += SORT_THREADS) {
         const uint2 e = staged[p];
@@ -114,32 +127,35 @@ __global__ void __launch_bounds__(SORT_THREADS)
 }
 
 __global__ void __launch_bounds__(SORT_THREADS) count_groups(u32 *group_count, sort_range range, u32 tiles) {
-    __shared__ u32 count[SORT_THREADS];
+    __shared__ u32 count[SORT_SPLIT];
     const u32 t = threadIdx.x, b = blockIdx.x / tiles, mask = (1u << range.sub_bits) - 1;
     u32 from, to;
     range.bin(b, &from, &to);
     from += blockIdx.x % tiles * SORT_TILE;
     if (from >= to) return;
     if (to - from > SORT_TILE) to = from + SORT_TILE;
-    count[t] = 0;
+    for (u32 k = 0; k < OWN; k++) count[OWN * t + k] = 0;
     __syncthreads();
     for (u32 p = from + t; p < to; p += SORT_THREADS)
         atomicAdd(&count[(range.entries[p].x >> range.low_bits) & mask], 1u);
     __syncthreads();
-    if (count[t]) atomicAdd(&group_count[(b << range.sub_bits) + t], count[t]);
+    for (u32 k = 0; k < OWN; k++)
+        if (count[OWN * t + k]) atomicAdd(&group_count[(b << range.sub_bits) + OWN * t + k], count[OWN * t + k]);
 }
 
 __global__ void __launch_bounds__(SORT_THREADS)
     group_offsets(u32 *group_start, u32 *group_cursor, const u32 *group_count, sort_range range) {
     __shared__ u32 shared[SORT_THREADS];
     const u32 t = threadIdx.x, b = blockIdx.x, groups = 1u << range.sub_bits;
-    u32 from, to, total;
+    u32 from, to, total, own[OWN], before[OWN];
     range.bin(b, &from, &to);
-    const u32 before =
-        block_scan(shared, range.sub_bits && t < groups ? group_count[(b << range.sub_bits) + t] : 0, &total);
-    if (t < groups) {
-        group_start[(b << range.sub_bits) + t] = from - range.begin + before;
-        group_cursor[(b << range.sub_bits) + t] = from - range.begin + before;
+    for (u32 k = 0; k < OWN; k++)
+        own[k] = range.sub_bits && OWN * t + k < groups ? group_count[(b << range.sub_bits) + OWN * t + k] : 0;
+    scan_owned(shared, before, own, &total);
+    for (u32 k = 0; k < OWN; k++) {
+        if (OWN * t + k >= groups) continue;
+        const u32 group = (b << range.sub_bits) + OWN * t + k;
+        group_start[group] = group_cursor[group] = from - range.begin + before[k];
     }
     if (b + 1 == range.bins && t == 0) group_start[range.bins << range.sub_bits] = range.end - range.begin;
 }
@@ -177,16 +193,13 @@ struct bucket_round {
     __device__ uint2 pair(u32 q) const { return make_uint2(entry(2 * q), entry(2 * q + 1)); }
 };
 
-constexpr u32 ALONE = 32;                            /* pairs that one thread writes; more are spread over the block */
-constexpr u32 OWN = (1u << LOW_BITS) / SORT_THREADS; /* buckets of a thread: OWN t, OWN t + 1, ... */
-static_assert(OWN == 2 && SORT_THREADS * OWN == 1u << LOW_BITS, "a block plans a group");
-
+constexpr u32 ALONE = 32; /* pairs that one thread writes; more are spread over the block */
 __global__ void __launch_bounds__(SORT_THREADS)
     plan_groups(uint2 *pairs, u32 *grid, u32 *round_count, u32 *sorted, const uint2 *entries, const u32 *group_start,
                 u32 low_bits, round_places places) {
-    __shared__ u32 local[SORT_TILE], count[SORT_THREADS * OWN], scan[SORT_THREADS], round_first, n_large;
-    __shared__ bucket_round large[SORT_THREADS * OWN];
-    __shared__ u32 large_at[SORT_THREADS * OWN], large_pairs[SORT_THREADS * OWN];
+    __shared__ u32 local[SORT_TILE], count[SORT_SPLIT], scan[SORT_THREADS], round_first, n_large;
+    __shared__ bucket_round large[SORT_SPLIT];
+    __shared__ u32 large_at[SORT_SPLIT], large_pairs[SORT_SPLIT];
     const u32 t = threadIdx.x, buckets = 1u << low_bits, mask = buckets - 1;
     const u32 begin = group_start[blockIdx.x], m = group_start[blockIdx.x + 1] - begin;
     const bool fits = m <= SORT_TILE;
@@ -214,8 +227,7 @@ __global__ void __launch_bounds__(SORT_THREADS)
     __syncthreads();
     u32 own[OWN], start[OWN];
     for (u32 k = 0; k < OWN; k++) own[k] = count[OWN * t + k];
-    start[0] = block_scan(scan, own[0] + own[1], &total);
-    start[1] = start[0] + own[0];
+    scan_owned(scan, start, own, &total);
     for (u32 k = 0; k < OWN; k++) count[OWN * t + k] = start[k];
     __syncthreads();
     if (fits) {
