@@ -239,6 +239,7 @@ void msm_consider(msm_visitor &visitor, size_t n, u32 planes, u32 distance, size
             }
             if (limits.capacity) break;
         }
+        if (visitor.satisfied(additions)) break;
     }
 }
 

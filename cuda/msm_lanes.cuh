@@ -121,6 +121,8 @@ template <class F> struct msm_choice : msm_visitor {
     msm_config config;
     msm_shape shape;
     msm_choice(const zk_cuda *d, size_t r, bool s) : device(d), room(r), streamed(s) {}
+    bool one_is_enough = false; /* a way that is good, not the very best and the extremes */
+    bool satisfied(double additions) override { return one_is_enough && bytes && cost <= 1.1 * additions; }
     void visit(const msm_config &c, const msm_shape &s, double its_cost) override {
         msm_workspace<F> w;
         size_t its_bytes = msm_carve(&w, nullptr, device, s, c);
@@ -382,6 +384,7 @@ cuzk_status msm_allocate(msm_job<F> *job, workspace_piece *piece, const zk_cuda_
     job->stride = b.n;
     for (;;) {
         msm_choice<F> choice(d, room, streamed);
+        choice.one_is_enough = !streamed;
         msm_consider(choice, n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
         if (choice.bytes == 0)
             return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "msm of %zu points: needs %zu bytes of device memory, %zu are free",

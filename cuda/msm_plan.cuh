@@ -88,6 +88,11 @@ struct msm_limits { /* what may be chosen: 0 is free */
 /* Calls visit(config, shape, cost) for every way that is considered for n points, cost in additions. */
 struct msm_visitor {
     virtual void visit(const msm_config &config, const msm_shape &shape, double cost) = 0;
+    /* Whether to leave it at slices of the sizes seen so far, the last of which needs so many additions. */
+    virtual bool satisfied(double additions) {
+        (void)additions;
+        return false;
+    }
 };
 void msm_consider(msm_visitor &visitor, size_t n, u32 planes, u32 distance, size_t point_bytes,
                   const msm_limits &limits);
