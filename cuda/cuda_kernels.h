@@ -57,7 +57,7 @@ size_t zk_cuda_bytes_free(const zk_cuda *device);  /* in the pool, all pieces */
 size_t zk_cuda_bytes_peak(const zk_cuda *device);  /* most ever in use */
 size_t zk_cuda_bytes_in_a_row(zk_cuda *device);    /* in the largest free piece */
 /* Of a buffer of so many bytes, in the pool. */
-static inline size_t zk_cuda_alloc_bytes(size_t bytes) { return bytes ? (bytes + 511) & ~(size_t)511 : 512; }
+static inline size_t zk_cuda_alloc_bytes(size_t n) { return n ? (n + 511) & ~(size_t)511 : 512; }
 
 /* For tests. The nth buffer asked for from now on (1: the next), of any device, is refused, once; 0 disarms. */
 void zk_cuda_alloc_fail_nth(uint64_t nth);

@@ -23,7 +23,16 @@ alignas(16) char zk_emulate_shared[1 << 18];
 namespace {
 constexpr size_t STACK_BYTES = (128 << 10) + 5 * 64; /* no power of two: the tops would share a set of the cache */
 constexpr unsigned WARP = 32, MOST_THREADS = 1024;
-enum wait_for { NOTHING, BLOCK_BARRIER, WARP_BARRIER };
+
+/* A barrier counts who has arrived; when all that still run have, its number changes and they may go on. */
+struct barrier {
+    unsigned running, arrived, number;
+    void release() {
+        if (arrived == 0 || arrived != running) return;
+        arrived = 0;
+        number++;
+    }
+};
 struct fiber {
 #if defined(__x86_64__)
     void *stack_pointer;
@@ -31,20 +40,41 @@ struct fiber {
     ucontext_t context;
 #endif
     bool started, done;
-    wait_for waiting;
+    const barrier *waits; /* null: for nothing */
+    unsigned number;      /* of the barrier when it arrived there */
     alignas(16) char exchange[32];
+    bool can_run() const { return !done && (!waits || waits->number != number); }
 };
 std::mutex launching; /* all state of the launch under way; there is one set of thread numbers and shared memory */
 fiber fibers[MOST_THREADS];
+barrier of_block, of_warp[MOST_THREADS / WARP];
 char *stacks; /* [most threads of a block so far][STACK_BYTES] */
 unsigned n_stacks;
 unsigned current;
 void (*body)(void *);
 void *body_context;
 
+[[noreturn]] void give_up(const char *why) {
+    fprintf(stderr, "emulator: %s\n", why);
+    abort();
+}
+
+void leave();
+
+void entry() {
+    body(body_context);
+    fibers[current].done = true;
+    barrier &warp = of_warp[current / WARP];
+    of_block.running--;
+    of_block.release();
+    warp.running--;
+    warp.release();
+    leave();
+}
+
 #if defined(__x86_64__)
 
-void *scheduler;
+void *launcher; /* its stack pointer while the block runs */
 
 /* Saves what a call must keep (System V ABI) and the stack pointer, goes on from the other stack. */
 extern "C" void zk_emulate_switch(void **from, void *to);
@@ -58,16 +88,8 @@ asm(".text\n"
     "    ret\n"
     ".size zk_emulate_switch, .-zk_emulate_switch\n");
 
-void leave() { zk_emulate_switch(&fibers[current].stack_pointer, scheduler); }
-
-void entry() {
-    body(body_context);
-    fibers[current].done = true;
-    leave();
-}
-
 /* A stack from which the switch returns into entry, aligned as after a call. */
-void start(unsigned t) {
+void prepare(unsigned t) {
     void **top = (void **)(stacks + (size_t)(t + 1) * STACK_BYTES);
     *--top = nullptr; /* where entry would return to */
     *--top = (void *)entry;
@@ -75,21 +97,16 @@ void start(unsigned t) {
     fibers[t].stack_pointer = top;
 }
 
-void go_on(unsigned t) { zk_emulate_switch(&scheduler, fibers[t].stack_pointer); }
+/* From a fiber, or (-1) the launcher, to a fiber or the launcher. */
+void switch_to(int from, int to) {
+    zk_emulate_switch(from < 0 ? &launcher : &fibers[from].stack_pointer, to < 0 ? launcher : fibers[to].stack_pointer);
+}
 
 #else
 
-ucontext_t scheduler;
+ucontext_t launcher;
 
-void leave() { swapcontext(&fibers[current].context, &scheduler); }
-
-void entry() {
-    body(body_context);
-    fibers[current].done = true;
-    leave();
-}
-
-void start(unsigned t) {
+void prepare(unsigned t) {
     getcontext(&fibers[t].context);
     fibers[t].context.uc_stack.ss_sp = stacks + (size_t)t * STACK_BYTES;
     fibers[t].context.uc_stack.ss_size = STACK_BYTES;
@@ -97,49 +114,39 @@ void start(unsigned t) {
     makecontext(&fibers[t].context, entry, 0);
 }
 
-void go_on(unsigned t) { swapcontext(&scheduler, &fibers[t].context); }
+void switch_to(int from, int to) {
+    swapcontext(from < 0 ? &launcher : &fibers[from].context, to < 0 ? &launcher : &fibers[to].context);
+}
 
 #endif
 
-void resume(unsigned t) {
+void run(int from, unsigned t) {
     current = t;
     threadIdx = dim3{t, 0, 0};
-    if (!fibers[t].started) start(t);
+    fibers[t].waits = nullptr;
+    if (!fibers[t].started) prepare(t);
     fibers[t].started = true;
-    go_on(t);
+    if (from != (int)t) switch_to(from, (int)t);
 }
 
-void wait_at(wait_for barrier) {
-    fibers[current].waiting = barrier;
-    leave();
-}
-
-/* Lets the threads [first, end) go on if all that still run wait at the barrier. */
-bool release(unsigned first, unsigned end, wait_for barrier) {
-    bool any = false;
-    for (unsigned t = first; t < end; t++) {
-        if (fibers[t].done) continue;
-        if (fibers[t].waiting != barrier) return false;
-        any = true;
+/* To the next thread that can run, or to the launcher when all are done. */
+void leave() {
+    const unsigned self = current, block = blockDim.x;
+    for (unsigned k = 1; k <= block; k++) {
+        const unsigned t = self + k < block ? self + k : self + k - block;
+        if (fibers[t].can_run()) return run((int)self, t);
     }
-    for (unsigned t = first; t < end; t++) fibers[t].waiting = NOTHING;
-    return any;
+    if (of_block.running) give_up("the threads of a block wait at different barriers");
+    switch_to((int)self, -1);
 }
 
-[[noreturn]] void give_up(const char *why) {
-    fprintf(stderr, "emulator: %s\n", why);
-    abort();
-}
-
-/* False when all threads are done. */
-bool release_barriers(unsigned block) {
-    bool any = false, running = false;
-    for (unsigned t = 0; t < block; t += WARP) any |= release(t, t + WARP < block ? t + WARP : block, WARP_BARRIER);
-    if (any) return true;
-    if (release(0, block, BLOCK_BARRIER)) return true;
-    for (unsigned t = 0; t < block; t++) running = running || !fibers[t].done;
-    if (running) give_up("the threads of a block wait at different barriers");
-    return false;
+void wait_at(barrier &b) {
+    fiber &f = fibers[current];
+    f.waits = &b;
+    f.number = b.number;
+    b.arrived++;
+    b.release();
+    leave();
 }
 
 void make_stacks(unsigned block) {
@@ -150,10 +157,20 @@ void make_stacks(unsigned block) {
     if (!stacks) give_up("no memory for the stacks of a block");
     n_stacks = block;
 }
+
+void run_block(unsigned block) {
+    of_block = barrier{block, 0, 0};
+    for (unsigned t = 0; t < block; t++) {
+        fibers[t].started = fibers[t].done = false;
+        fibers[t].waits = nullptr;
+        if (t % WARP == 0) of_warp[t / WARP] = barrier{block - t < WARP ? block - t : WARP, 0, 0};
+    }
+    run(-1, 0);
+}
 } // namespace
 
-void __syncthreads() { wait_at(BLOCK_BARRIER); }
-void __syncwarp(unsigned) { wait_at(WARP_BARRIER); }
+void __syncthreads() { wait_at(of_block); }
+void __syncwarp(unsigned) { wait_at(of_warp[current / WARP]); }
 
 void zk_emulate_exchange(void *out, const void *v, size_t n, unsigned from) {
     memcpy(fibers[current].exchange, v, n);
@@ -188,14 +205,7 @@ void zk_emulate_launch(unsigned grid, unsigned block, bool barriers, void (*thre
             }
             continue;
         }
-        for (unsigned t = 0; t < block; t++) {
-            fibers[t].started = fibers[t].done = false;
-            fibers[t].waiting = NOTHING;
-        }
-        do {
-            for (unsigned t = 0; t < block; t++)
-                if (!fibers[t].done && fibers[t].waiting == NOTHING) resume(t);
-        } while (release_barriers(block));
+        run_block(block);
     }
 }
 

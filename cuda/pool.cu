@@ -307,7 +307,7 @@ cuzk_status zk_cuda_alloc_beside(zk_dptr *buffer, zk_cuda *d, size_t bytes, size
     if (bytes > p->limit)
         return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu bytes, the device pool has %zu", name, bytes, p->limit);
     const size_t need = bytes ? round_up(bytes, ALIGN) : ALIGN;
-    if (should_fail()) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu bytes, refused for a test", name, need);
+    if (should_fail()) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu bytes of device memory refused for a test", name, need);
     cudaError_t error;
     try {
         error = take(&at, p, d->ordinal, need, keep);
