@@ -237,6 +237,7 @@ static const zk_residency_ops residency_ops = {
 static cuzk_status stage_witness(zk_stream *stream, const zk_resident_program *program, const uint8_t (*hints)[32],
                                  zk_buffer *bits, zk_buffer *full, cuzk_err *err) {
     zk_cuda *queue = queue_of(stream, program->backend);
+    ZK_TRY(zk_cuda_ntt_prepare(queue, program->log2_n, false, err)); /* before what comes and goes, see program_load */
     ZK_TRY(buffer_renew(bits, queue, err));
     ZK_TRY(buffer_renew(full, queue, err));
     return zk_cuda_witness(queue, ((const cuda_program *)program)->tables, hints, memory_of(bits), memory_of(full),

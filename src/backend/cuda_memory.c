@@ -62,6 +62,18 @@ static void needs_of(cuda_needs *needs, const cuda_backend *cuda, const zk_proof
     needs->queue_least += tables;
 }
 
+/* The device has the tables of one size of transforms, so those of circuits that take turns are made in a proof. */
+static size_t tables_in_turn(const cuda_backend *cuda) {
+    size_t most = 0, tables, temporary;
+    bool differ = false;
+    for (const cuda_program *p = cuda->programs; p; p = p->next) {
+        zk_cuda_ntt_bytes(&tables, &temporary, p->base.log2_n);
+        most = zk_max_size(most, tables);
+        differ = differ || p->base.log2_n != cuda->programs->base.log2_n;
+    }
+    return differ ? most : 0;
+}
+
 void zk_cuda_needs_default(cuda_program *program) {
     zk_proof_shape shape = {.program = program->base.program, .log2_n = program->base.log2_n, .n_vectors = 3};
     needs_of(&program->needs, cuda_of(program->base.backend), &shape, zk_cuda_witness_bytes(program->tables));
@@ -122,7 +134,7 @@ cuzk_status zk_cuda_proof_reserve(const zk_resident_program *resident, const zk_
     if (!program) return ZK_FAIL(err, CUZK_INTERNAL, "circuit %s is not loaded", shape->program->name);
     needs_of(&program->needs, cuda, shape, zk_cuda_witness_bytes(program->tables));
     const cuda_needs *needs = &program->needs;
-    size_t there = zk_cuda_bytes_in_a_row(cuda->device), held = needs->selections + needs->kept;
+    size_t there = zk_cuda_bytes_in_a_row(cuda->device), held = needs->selections + needs->kept + tables_in_turn(cuda);
     if (there < held + needs->least)
         return ZK_FAIL(
             err, CUZK_OUT_OF_MEMORY,
@@ -142,7 +154,7 @@ cuzk_status zk_cuda_proof_reserve(const zk_resident_program *resident, const zk_
 size_t zk_cuda_keep_bytes(const cuda_backend *cuda) {
     size_t keep = cuda->loading ? cuda->loading->keep : 0;
     for (const cuda_program *p = cuda->programs; p; p = p->next) keep = zk_max_size(keep, p->needs.least);
-    return keep + (cuda->loading ? cuda->loading->needs.kept : 0);
+    return keep + (cuda->loading ? cuda->loading->needs.kept : 0) + tables_in_turn(cuda);
 }
 
 bool zk_cuda_wants_points(const cuda_backend *cuda, const char *name, bool masked) {
@@ -161,7 +173,8 @@ cuzk_status zk_cuda_proof_check(const zk_resident_program *resident, cuzk_err *e
     if (!program) return ZK_FAIL(err, CUZK_INTERNAL, "circuit %s is not loaded", resident->program->name);
     const cuda_needs *needs = &program->needs;
     bool alone = atomic_load(&cuda->n_streams) == 0;
-    size_t piece = alone ? needs->least : needs->queue_least, all = alone ? needs->least : needs->vectors + piece;
+    size_t piece = (alone ? needs->least : needs->queue_least) + tables_in_turn(cuda);
+    size_t all = alone ? piece : needs->vectors + piece;
     size_t there = zk_cuda_bytes_in_a_row(cuda->device), free_bytes = zk_cuda_bytes_free(cuda->device);
     cuda->loading = NULL;
     if (there >= piece && free_bytes >= all) return CUZK_OK;
