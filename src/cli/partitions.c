@@ -56,14 +56,25 @@ static void fail(partition_run *run, uint32_t partition, cuzk_status status, cuz
 }
 
 static void check(partition_run *run) {
-    cuzk_status status = CUZK_OK;
-    if (run->work->check) status = cli_job_check(run->work->job, run->prover->pool, &run->check_err);
+    if (!run->work->check) return;
+    cuzk_status status = cli_job_check(run->work->job, run->prover->pool, &run->check_err);
     pthread_mutex_lock(&run->lock);
     run->check_status = status;
     run->checked = true;
     run->stop = run->stop || status != CUZK_OK;
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
+}
+
+/* What failed may follow from a vanilla proof that does not hold, which says more. */
+static bool of_input(cuzk_status status) {
+    return status == CUZK_OK || cuzk_status_classify(status) == CUZK_CLASS_INPUT;
+}
+static bool wants_check(partition_run *run) {
+    pthread_mutex_lock(&run->lock);
+    bool wanted = !run->checked && of_input(run->status);
+    pthread_mutex_unlock(&run->lock);
+    return wanted;
 }
 
 /* Waits for the slot of partition i to be free; false: the run ends. */
@@ -78,6 +89,7 @@ static bool await_slot(partition_run *run, uint32_t i) {
 static void *make_inputs(void *ctx) {
     partition_run *run = ctx;
     const cli_partitions *work = run->work;
+    uint32_t first = work->n < run->prover->n_lanes ? work->n : run->prover->n_lanes;
     for (uint32_t i = 0; i < work->n && await_slot(run, i); i++) {
         slot *to = &run->slots[i % N_SLOTS];
         cuzk_err err = {0};
@@ -92,8 +104,9 @@ static void *make_inputs(void *ctx) {
         run->made = i + 1;
         pthread_cond_broadcast(&run->changed);
         pthread_mutex_unlock(&run->lock);
-        if (i == 0) check(run);
+        if (i + 1 == first) check(run); /* each lane has something to do */
     }
+    if (wants_check(run)) check(run);
     return NULL;
 }
 
@@ -172,10 +185,8 @@ static void run_lanes(partition_run *run) {
         if (started[i]) pthread_join(threads[i], NULL);
 }
 
-/* A vanilla proof that does not hold says more than the circuit that it does not satisfy. */
 static cuzk_status outcome(partition_run *run, cuzk_err *err) {
-    bool input = run->status == CUZK_OK || cuzk_status_classify(run->status) == CUZK_CLASS_INPUT;
-    if (run->checked && run->check_status != CUZK_OK && input) {
+    if (run->checked && run->check_status != CUZK_OK && of_input(run->status)) {
         if (err) *err = run->check_err;
         return run->check_status;
     }

@@ -78,10 +78,12 @@ cuzk_status cli_lane_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, un
     zk_prover *p = prover->lanes[lane];
     zk_prove_begin(p, request);
     for (int stage = 0; stage < ZK_PROVE_N_STAGES; stage++) {
-        ZK_TRY(cli_check_cancelled(err));
-        char what[64];
-        snprintf(what, sizeof what, "%s: %s", label, zk_prove_stage_name((zk_prove_stage_id)stage));
-        if (lane == 0) cli_progress(NULL, what, 0, 0);
+        if (lane == 0) { /* the progress line belongs to one thread */
+            char what[64];
+            ZK_TRY(cli_check_cancelled(err));
+            snprintf(what, sizeof what, "%s: %s", label, zk_prove_stage_name((zk_prove_stage_id)stage));
+            cli_progress(NULL, what, 0, 0);
+        }
         ZK_TRY(zk_prove_stage(p, (zk_prove_stage_id)stage, prover->lane_traces[lane], err));
     }
     memcpy(proof, zk_prove_result(p), ZK_PROOF_BYTES);
