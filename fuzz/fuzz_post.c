@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     zk_post *post = NULL;
     cuzk_err err = {0};
-    cuzk_status status = zk_post_create(&post, type, &randomness, partition_index, vanilla, n, &err);
+    cuzk_status status = zk_post_create(&post, type, &randomness, partition_index, vanilla, n, NULL, &err);
     if ((status == CUZK_OK) != (post != NULL)) abort();
     if (status != CUZK_OK && (status != CUZK_BAD_INPUT || !err.message[0])) abort();
     if (post) use(post);

@@ -24,7 +24,17 @@ void engine_lane_forget_circuit(engine_lane *lane, engine_circuit *circuit) {
 static bool on_host(const engine_lane *lane) { return lane->on->pool == &lane->engine->host; }
 
 static uint64_t room(const engine_pool *pool) {
-    return pool->budget_bytes > pool->reserved_bytes ? pool->budget_bytes - pool->reserved_bytes : 0;
+    uint64_t taken = pool->reserved_bytes + pool->base_bytes;
+    return pool->budget_bytes > taken ? pool->budget_bytes - taken : 0;
+}
+
+void engine_lane_measure(engine_lane *lane, uint64_t own_bytes) {
+    uint64_t base = own_bytes > lane->host_bytes ? own_bytes - lane->host_bytes : 0;
+    /* Memory that was reserved need not be touched yet, so that a process looks smaller than it is. */
+    if (own_bytes && base < lane->base_bytes) return;
+    engine_pool *host = &lane->engine->host;
+    host->base_bytes = host->base_bytes - lane->base_bytes + base;
+    lane->base_bytes = base;
 }
 
 void engine_release(engine_lane *lane, uint64_t bytes, uint64_t host_bytes) {
@@ -120,6 +130,7 @@ engine_grant engine_reserve(engine_circuit *victim, engine_lane *lane, uint64_t 
     } wanted[] = {{lane->on->pool, bytes}, {&engine->host, host_bytes}};
     for (unsigned i = 0; i < 2; i++) {
         uint64_t budget = wanted[i].pool->budget_bytes;
+        budget -= wanted[i].pool->base_bytes < budget ? wanted[i].pool->base_bytes : budget;
         if (wanted[i].bytes > budget || fixed(lane, wanted[i].pool) > budget - wanted[i].bytes) return GRANT_NEVER;
     }
     for (unsigned i = 0; i < 2; i++)

@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/bytes.h"
@@ -180,6 +182,23 @@ out:
 
 /* ---- reading ---- */
 
+/* Pages of a mapping that are done with stay in the system's cache, but are no longer this process's memory. */
+static void let_go(void *ctx, const void *data, size_t n) {
+    (void)ctx;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)data & ~(page - 1);
+    madvise((void *)first, ((uintptr_t)data + n - first) & ~(page - 1), MADV_DONTNEED);
+}
+
+/* Piece by piece, so that a large file does not become as much memory. */
+static void digest_fields(zk_sha256_ctx *ctx, const uint8_t *data, size_t n) {
+    enum { PIECE_BYTES = 1 << 20 };
+    for (size_t at = 0; at < n; at += PIECE_BYTES) {
+        size_t piece = zk_min_size(PIECE_BYTES, n - at);
+        zk_sha256_update(ctx, data + at, piece);
+        let_go(NULL, data + at, piece);
+    }
+}
+
 static cuzk_status damaged(const zk_spooled *spooled, size_t at, const char *what, cuzk_err *err) {
     return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: damaged at byte %zu: %s", spooled->map.path, at, what);
 }
@@ -243,7 +262,7 @@ cuzk_status zk_spooled_open(zk_spooled *spooled, const char *path, bool check_di
         zk_sha256_ctx ctx;
         uint8_t digest[32];
         zk_sha256_init(&ctx);
-        zk_sha256_update(&ctx, spooled->map.data + sizeof file_magic, n_fields - sizeof file_magic);
+        digest_fields(&ctx, spooled->map.data + sizeof file_magic, n_fields - sizeof file_magic);
         digest_finish(digest, &ctx, meta);
         if (memcmp(digest, meta->digest, sizeof digest) != 0)
             ZK_GOTO(damaged(spooled, n_fields, "the content does not have the digest it was accepted with", err));
@@ -259,6 +278,7 @@ cuzk_status zk_spooled_open(zk_spooled *spooled, const char *path, bool check_di
     request->sector_number = meta->sector_number;
     request->miner_id = meta->miner_id;
     request->partition_index = meta->partition_index;
+    request->passed = (zk_passed){.fn = let_go};
 out:
     if (status != CUZK_OK) zk_spooled_close(spooled);
     return status;

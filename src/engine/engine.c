@@ -223,6 +223,15 @@ static void fail_orphans(zk_engine *engine) {
     }
 }
 
+/* Messages on their way, results, this and that. */
+static void measure_self(zk_engine *engine) {
+    uint64_t own = zk_memory_own_of(getpid());
+    pthread_mutex_lock(&engine->lock);
+    engine->host.base_bytes = engine->host.base_bytes - engine->own_base_bytes + own;
+    engine->own_base_bytes = own;
+    pthread_mutex_unlock(&engine->lock);
+}
+
 static void *housekeep(void *ctx) {
     zk_engine *engine = ctx;
     uint64_t next_expire = 0;
@@ -234,6 +243,7 @@ static void *housekeep(void *ctx) {
         if (stopping) return NULL;
         engine_jobs_retry(engine);
         limit_jobs(engine);
+        measure_self(engine);
         fail_orphans(engine);
         if (zk_now_ns() >= next_expire) {
             expire_results(engine);

@@ -338,6 +338,7 @@ typedef struct zk_engine_status {
     const zk_histogram *histograms;
     size_t n_histograms;
     uint64_t memory_budget_bytes, memory_reserved_bytes, machine_memory_bytes;
+    uint64_t memory_base_bytes; /* of the budget, beside what is reserved: what processes take without work */
     uint64_t retire_pending_bytes, retire_pending_items; /* freed later, over all workers */
     uint64_t n_completed, n_failed, n_cancelled;         /* since start */
     uint64_t n_submitted, n_joined, n_rejected;

@@ -91,6 +91,7 @@ typedef enum engine_task_type {
 /* Memory that is shared: of the host, or of one device. */
 typedef struct engine_pool {
     uint64_t budget_bytes, reserved_bytes;
+    uint64_t base_bytes; /* of the host: what processes take beside what they reserve, this one included */
 } engine_pool;
 
 #define ENGINE_MAX_CIRCUITS 32
@@ -164,6 +165,7 @@ struct engine_lane {
     char stage[ZK_STAGE_NAME_BYTES];
     bool synthesized;         /* the task is past that */
     bool never;               /* the task asked for more than there is */
+    uint64_t load_done_bytes; /* as last seen */
     uint64_t load_base_bytes; /* of files in the process's memory when it began to load */
     engine_promise promises[ZK_WORKER_MAX_LOOKAHEAD];
     unsigned n_promises;
@@ -177,6 +179,7 @@ struct engine_lane {
     engine_circuit circuits[ENGINE_MAX_CIRCUITS];
     unsigned n_circuits;
     uint64_t host_bytes, device_bytes; /* reserved; a CPU's keys are of the host */
+    uint64_t base_bytes;               /* what the process takes beside that */
     bool waiting_memory;
     uint64_t idle_since_ns, not_before_ns;
     uint64_t n_proved, n_wrong, n_crashes, n_starts;
@@ -250,6 +253,7 @@ struct zk_engine {
     pthread_cond_t warm_work;
     bool warm_running, mlock_failed;
     engine_pool host;
+    uint64_t own_base_bytes; /* this process's share of the host's base */
     uint64_t machine_bytes;
     engine_miner miners[ENGINE_MAX_MINERS];
     unsigned n_miners;
@@ -316,8 +320,8 @@ bool engine_some_lane_left(const zk_engine *engine, const engine_job *job);
 bool engine_lane_for_kind(const zk_engine *engine, const engine_lane *lane, zk_proof_kind kind);
 void engine_promises_drop(engine_lane *lane);
 void engine_promises_prune(engine_lane *lane);
-/* Whether preparing a job on this lane includes the check of its vanilla proof. */
-bool engine_checks_itself(const engine_lane *lane);
+/* Whether preparing the job on this lane includes the check of its vanilla proof. */
+bool engine_checks_itself(const engine_lane *lane, const engine_job *job);
 /* Position of a queued job: jobs that go first. */
 uint32_t engine_queue_position(zk_engine *engine, const engine_job *job);
 /* Stops and resumes workers according to what runs. */
@@ -330,6 +334,8 @@ typedef enum engine_grant { GRANT_YES, GRANT_WAIT, GRANT_EVICT, GRANT_LATER, GRA
 /* GRANT_EVICT: *victim of this lane must go first. */
 engine_grant engine_reserve(engine_circuit *victim, engine_lane *lane, uint64_t bytes, uint64_t host_bytes);
 void engine_release(engine_lane *lane, uint64_t bytes, uint64_t host_bytes);
+/* The process has this much memory of its own: what of it is not reserved is its base. */
+void engine_lane_measure(engine_lane *lane, uint64_t own_bytes);
 engine_circuit *engine_lane_circuit(engine_lane *lane, zk_proof_kind kind, uint64_t sector_bytes);
 bool engine_circuit_in_use(const engine_lane *lane, const engine_circuit *circuit);
 void engine_lane_forget_circuit(engine_lane *lane, engine_circuit *circuit);

@@ -49,7 +49,10 @@ static void stage_began(engine_lane *lane, const char *stage) {
     snprintf(lane->stage, sizeof lane->stage, "%s", stage);
     engine_job *job = lane->task.job;
     bool proving = strcmp(stage, "prepare") != 0 && strcmp(stage, "load") != 0;
-    if (strcmp(stage, "load") == 0) lane->load_base_bytes = zk_memory_of_files(lane->pid);
+    if (strcmp(stage, "load") == 0) {
+        lane->load_base_bytes = zk_memory_of_files(lane->pid);
+        lane->load_done_bytes = 0;
+    }
     if (strcmp(stage, "h") == 0) {
         lane->synthesized = true;
         if (lane->engine->options.max_synthesizing) pthread_cond_broadcast(&lane->engine->work);
@@ -78,15 +81,16 @@ static void stage_began(engine_lane *lane, const char *stage) {
 }
 
 static void say_denied(zk_ipc_message *answer, const engine_lane *lane, const zk_ipc_message *asked, bool never) {
-    const engine_pool *pool = asked->kind ? lane->on->pool : &lane->engine->host;
-    const char *kept = lane->task.type == TASK_LOAD && lane->engine->options.eviction_min_idle_ms
-                           ? "; keys that were used lately stay (memory.eviction_min_idle)"
-                           : "";
-    snprintf(answer->message, sizeof answer->message,
-             never ? "memory: %" PRIu64 " bytes are needed, the budget%s%s is %" PRIu64
-                   : "memory: %" PRIu64 " bytes are not free now, the budget%s%s is %" PRIu64 "%s",
-             asked->bytes, pool == &lane->on->own ? " of " : "", pool == &lane->on->own ? lane->device : "",
-             pool->budget_bytes, kept);
+    const engine_pool *host = &lane->engine->host, *pool = asked->kind ? lane->on->pool : host;
+    char of[128] = "", kept[96] = "";
+    if (pool == host)
+        snprintf(of, sizeof of, ", of which the processes themselves take %" PRIu64, host->base_bytes);
+    else
+        snprintf(of, sizeof of, " of %s", lane->device);
+    if (lane->task.type == TASK_LOAD && lane->engine->options.eviction_min_idle_ms)
+        snprintf(kept, sizeof kept, "; keys that were used lately stay (memory.eviction_min_idle)");
+    snprintf(answer->message, sizeof answer->message, "memory: %" PRIu64 " bytes are %s, the budget is %" PRIu64 "%s%s",
+             asked->bytes, never ? "needed" : "not free now", pool->budget_bytes, of, kept);
 }
 
 /* Waits until the budget has room, evicts what must go. Needs the lock, which is given up meanwhile. */
@@ -235,7 +239,7 @@ static void offer_ahead(engine_lane *lane) {
     if (!open) {
         engine_circuit victim;
         m.bytes = zk_spooled_job_bytes(next.job->file_bytes);
-        if (engine->host.reserved_bytes + m.bytes > engine->host.budget_bytes ||
+        if (engine->host.reserved_bytes + engine->host.base_bytes + m.bytes > engine->host.budget_bytes ||
             engine_reserve(&victim, lane, 0, m.bytes) != GRANT_YES)
             return;
     }
@@ -254,7 +258,8 @@ static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text,
     zk_ipc_message m = {.type = ipc_type(lane->task.type), .kind = lane->task.kind, .partition = lane->task.partition};
     zk_ipc_message asked = {0};
     m.sector_bytes = lane->task.sector_bytes;
-    m.check = lane->task.type == TASK_CHECK || engine_checks_itself(lane);
+    m.check = lane->task.type == TASK_CHECK ||
+              (lane->task.type == TASK_PREPARE && engine_checks_itself(lane, lane->task.job));
     lane->synthesized = lane->never = false;
     if (lane->task.job) {
         memcpy(m.job_id, lane->task.job->meta.job_id, sizeof m.job_id);
@@ -319,6 +324,7 @@ static void run_task(engine_lane *lane, char *text) {
         engine_settle_circuits(lane);
         lane->retire_pending_bytes = done.retire_pending_bytes;
         lane->retire_pending_items = done.retire_pending_items;
+        engine_lane_measure(lane, zk_memory_own_of(lane->pid));
         if (done.device_total_bytes) lane->device_free_bytes = done.device_free_bytes;
         if (task->type == TASK_FORGET) {
             lane->job_at_hand[0] = 0;

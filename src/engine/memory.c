@@ -104,6 +104,12 @@ uint64_t zk_memory_of_files(int pid) {
     return files;
 }
 
+uint64_t zk_memory_own_of(int pid) {
+    uint64_t resident, files;
+    read_statm(&resident, &files, pid);
+    return resident > files ? resident - files : 0;
+}
+
 uint64_t zk_engine_memory_auto(void) {
     return least(zk_memory_machine(), zk_memory_group_limit("/sys/fs/cgroup", "/proc/self/cgroup"));
 }

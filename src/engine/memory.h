@@ -12,7 +12,8 @@ uint64_t zk_memory_available(void);
 uint64_t zk_memory_group_limit(const char *cgroup_mount, const char *proc_cgroup);
 /* Resident set; 0 if there is no such process. */
 uint64_t zk_memory_of_process(int pid);
-/* That part of it which is pages of files. */
+/* That part of it which is pages of files, or not. */
 uint64_t zk_memory_of_files(int pid);
+uint64_t zk_memory_own_of(int pid);
 
 #endif

@@ -83,7 +83,7 @@ void engine_task_prepared(engine_lane *lane, const zk_ipc_message *done) {
     cuzk_status status = zk_circuit_id(job->circuit_id, (zk_proof_kind)done->kind, done->sector_bytes, &err);
     if (status == CUZK_OK && !job->partitions) {
         status = engine_job_prepared(job, done->n_partitions, &err);
-        job->check = engine_checks_itself(lane) ? CHECK_DONE : CHECK_TODO;
+        job->check = engine_checks_itself(lane, job) ? CHECK_DONE : CHECK_TODO;
     }
     if (status == CUZK_OK && job->recovered) status = recover_partitions(lane, job, &err);
     pthread_cond_broadcast(&engine->work);

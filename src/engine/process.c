@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/span.h"
 #include "engine/engine_impl.h"
+#include "engine/memory.h"
 
 enum { START_TIMEOUT_MS = 30000, WORKER_FD = 3 };
 
@@ -103,6 +104,7 @@ void engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how) {
     lane->looked_ahead = false;
     engine_promises_drop(lane);
     engine_release(lane, lane->device_bytes, lane->host_bytes);
+    engine_lane_measure(lane, 0);
     free(lane->memory_text);
     lane->memory_text = NULL;
     lane->retire_pending_bytes = lane->retire_pending_items = 0;
@@ -160,6 +162,7 @@ cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err) {
     lane->device_total_bytes = hello.device_total_bytes ? hello.device_total_bytes : hello.bytes;
     lane->device_free_bytes = hello.device_free_bytes;
     set_device_budget(lane, hello.bytes);
+    engine_lane_measure(lane, zk_memory_own_of(pid));
     lane->n_starts++;
     lane->start_failures = 0;
     return CUZK_OK;

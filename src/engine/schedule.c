@@ -91,10 +91,16 @@ void engine_promises_prune(engine_lane *lane) {
 
 /* ---- what a lane can do ---- */
 
-/* Whether the lane checks the vanilla proofs of jobs that it prepares: beside a device others do, unless the job may be
- * another machine's the moment it is prepared. */
-bool engine_checks_itself(const engine_lane *lane) {
-    return engine_device_is_cpu(lane->on) || !lane->engine->checks_apart || zk_journal_is_shared(lane->engine->journal);
+/* A job that large is not read by two processes where one will do. */
+#define LARGE_JOB_BYTES ((uint64_t)96 << 20)
+
+/* A job that large is not read by two processes where one will do. */
+#define LARGE_JOB_BYTES ((uint64_t)96 << 20)
+
+/* Beside a device others check, unless the job is large, or may be another machine's the moment it is prepared. */
+bool engine_checks_itself(const engine_lane *lane, const engine_job *job) {
+    return engine_device_is_cpu(lane->on) || !lane->engine->checks_apart || job->file_bytes > LARGE_JOB_BYTES ||
+           zk_journal_is_shared(lane->engine->journal);
 }
 
 bool engine_lane_suits(const engine_lane *lane, const engine_job *job) {
@@ -143,6 +149,14 @@ static bool next_preparation(candidate *c, const zk_engine *engine, const engine
     return now >= job->prepare_not_before_ns;
 }
 
+/* Ordinary workers of the CPU have nothing to gain from a job that an express worker is busy with. */
+static bool left_to_express(const zk_engine *engine, const engine_lane *lane, const engine_job *job) {
+    if (lane->role != ROLE_ORDINARY || !engine_device_is_cpu(lane->on)) return false;
+    for (unsigned i = 0; i < engine->n_lanes; i++)
+        if (engine->lanes[i].role == ROLE_EXPRESS && engine->lanes[i].task.job == job) return true;
+    return false;
+}
+
 /* The partition that was promised to this lane, else one that was promised to none, else any. ahead: only the second.
  */
 static bool next_partition(candidate *c, const zk_engine *engine, const engine_lane *lane, const engine_job *job,
@@ -150,6 +164,7 @@ static bool next_partition(candidate *c, const zk_engine *engine, const engine_l
     const zk_engine_options *o = &engine->options;
     unsigned best = 3;
     c->type = TASK_PROVE;
+    if (left_to_express(engine, lane, job)) return false;
     if (o->max_job_in_flight && n_in_flight(job) >= o->max_job_in_flight && !ahead) return false;
     for (uint32_t k = 0; k < job->n_partitions && best; k++) {
         uint32_t i = (k + engine->first_partition % job->n_partitions) % job->n_partitions;

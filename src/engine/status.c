@@ -266,18 +266,19 @@ static zk_srs_view *srs_of(builder *b, zk_proof_kind kind, uint64_t sector_bytes
     return v;
 }
 
-/* A file that is loaded is mapped: what of it has been read shows as memory of the process. */
-static void view_progress(zk_srs_view *v, const engine_lane *lane) {
+/* A file that is loaded is mapped: what of it has been read shows as memory of the process, until the end. */
+static void view_progress(zk_srs_view *v, engine_lane *lane) {
     uint64_t files = lane->pid && strcmp(lane->stage, "load") == 0 ? zk_memory_of_files(lane->pid) : 0;
     uint64_t done = files > lane->load_base_bytes ? files - lane->load_base_bytes : 0;
-    if (!v->load_total_bytes || done < v->load_done_bytes) v->load_done_bytes = done;
+    if (done > lane->load_done_bytes) lane->load_done_bytes = done;
+    if (!v->load_total_bytes || lane->load_done_bytes < v->load_done_bytes) v->load_done_bytes = lane->load_done_bytes;
     v->load_total_bytes = UINT64_MAX; /* the file is asked later */
 }
 
-static void view_srs(builder *b, const zk_engine *engine) {
+static void view_srs(builder *b, zk_engine *engine) {
     uint64_t now = zk_now_ns();
     for (unsigned i = 0; i < engine->n_lanes; i++) {
-        const engine_lane *lane = &engine->lanes[i];
+        engine_lane *lane = &engine->lanes[i];
         for (unsigned k = 0; k < lane->n_circuits; k++) {
             const engine_circuit *c = &lane->circuits[k];
             zk_srs_view *v = srs_of(b, c->kind, c->sector_bytes);
@@ -389,6 +390,7 @@ static void view_counters(zk_engine_status *s, zk_queue_view *queues, const zk_e
     s->draining = engine->draining;
     s->memory_budget_bytes = engine->host.budget_bytes;
     s->memory_reserved_bytes = engine->host.reserved_bytes;
+    s->memory_base_bytes = engine->host.base_bytes;
     s->machine_memory_bytes = engine->machine_bytes;
     s->n_submitted = engine->n_submitted;
     s->n_joined = engine->n_joined;

@@ -234,6 +234,7 @@ static cuzk_status run_task(worker *self, const zk_ipc_message *task, cuzk_err *
         done.bytes = freed;
         break;
     }
+    worker_settle_scratch(self);
     if (trace) zk_span_close(trace, zk_trace_root(trace));
     done.total_ns = zk_now_ns() - start;
     done.unaccounted_ns = zk_span_unaccounted_ns(zk_trace_root(trace));

@@ -18,6 +18,7 @@ typedef struct loaded {
     struct loaded *next;
     zk_proof_kind kind;
     uint64_t sector_bytes, bytes, host_bytes; /* reserved, for the keys and for inputs if those are elsewhere */
+    uint64_t scratch_bytes;                   /* what its sums work with */
     zk_program *program;
     zk_resident_program *resident;
     zk_proving_key *key;
@@ -66,6 +67,7 @@ typedef struct worker {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     loaded *circuits;
+    uint64_t scratch_bytes; /* reserved: what sums over the largest of the circuits work with */
     open_job *jobs;
     open_job *current; /* main's, kept for its next partition */
     zk_ahead *ahead;   /* NULL: nothing is made ahead */
@@ -93,6 +95,8 @@ cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t
 cuzk_status worker_evict(worker *self, zk_proof_kind kind, uint64_t sector_bytes, uint64_t *freed,
                          cuzk_err *err) ZK_MUST_USE;
 void worker_unload_all(worker *self);
+/* After a task: no more than the circuits that are left need. */
+void worker_settle_scratch(worker *self);
 /* Asks for memory and waits; the daemon may want keys evicted first. Kind UNSPECIFIED: host memory, for a job. */
 cuzk_status worker_reserve(worker *self, zk_proof_kind kind, uint64_t sector_bytes, uint64_t bytes, uint64_t host_bytes,
                            cuzk_err *err) ZK_MUST_USE;

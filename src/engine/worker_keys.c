@@ -1,11 +1,13 @@
 /* Circuits of a worker: their keys on the device, and the memory for them. */
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
 #include "engine/circuits.h"
 #include "engine/worker_impl.h"
+#include "msm/msm.h"
 
 /* ---- memory ---- */
 
@@ -15,6 +17,14 @@ static void unload(loaded *c) {
     zk_resident_program_unload(c->resident);
     zk_program_destroy(c->program);
     free(c);
+}
+
+void worker_settle_scratch(worker *self) {
+    uint64_t most = 0;
+    for (const loaded *c = self->circuits; c; c = c->next) most = c->scratch_bytes > most ? c->scratch_bytes : most;
+    if (most >= self->scratch_bytes) return;
+    worker_release(self, ZK_KIND_UNSPECIFIED, self->scratch_bytes - most, 0);
+    self->scratch_bytes = most;
 }
 
 void worker_unload_all(worker *self) {
@@ -40,6 +50,7 @@ cuzk_status worker_evict(worker *self, zk_proof_kind kind, uint64_t sector_bytes
         evicted.host_bytes = c->host_bytes;
         unload(c);
         zk_retire_drain(self->retire);
+        malloc_trim(0);
     }
     *freed = evicted.bytes + evicted.host_bytes;
     return worker_say(self, evicted, err);
@@ -149,11 +160,10 @@ loaded *worker_find_circuit(worker *self, zk_proof_kind kind, uint64_t sector_by
 }
 
 /* What the circuit will take: of the device, and of the host if that is something else. */
-static cuzk_status plan(loaded *c, worker *self, const zk_query_masks *masks, cuzk_err *err) {
+static void plan(loaded *c, worker *self, const zk_query_masks *masks, unsigned log2_n) {
     zk_memory_plan device = {0}, inputs = {0};
     /* The plans need a resident program for its domain alone. */
-    zk_resident_program probe = {.backend = self->backend, .program = c->program};
-    ZK_TRY(zk_program_log2_domain(&probe.log2_n, c->program, err));
+    zk_resident_program probe = {.backend = self->backend, .program = c->program, .log2_n = log2_n};
     zk_resident_program_plan(self->backend, c->program, &device);
     zk_proving_key_plan(&probe, masks, &device);
     zk_prover_plan(&probe, masks, &device);
@@ -166,6 +176,20 @@ static cuzk_status plan(loaded *c, worker *self, const zk_query_masks *masks, cu
         c->bytes = most && device.bytes > most ? most : device.bytes;
         c->host_bytes = inputs.bytes + (device.bytes - c->bytes);
     }
+}
+
+/* On the CPU sums work in host memory, one at a time. */
+static cuzk_status reserve_scratch(loaded *c, worker *self, const zk_query_masks *masks, unsigned log2_n,
+                                   cuzk_err *err) {
+    const zk_backend_caps *caps = &self->backend->caps;
+    size_t n_b = masks->query[ZK_QUERY_B].n_points - masks->query[ZK_QUERY_B].n_bits;
+    uint64_t g1 = zk_msm_g1_mem_bytes((size_t)1 << log2_n, caps->n_threads);
+    uint64_t g2 = zk_msm_g2_mem_bytes(n_b, caps->n_threads), most = g1 > g2 ? g1 : g2;
+    if (!caps->shares_host_memory) return CUZK_OK;
+    c->scratch_bytes = most;
+    if (most <= self->scratch_bytes) return CUZK_OK;
+    ZK_TRY(worker_reserve(self, ZK_KIND_UNSPECIFIED, 0, most - self->scratch_bytes, 0, err));
+    self->scratch_bytes = most;
     return CUZK_OK;
 }
 
@@ -186,6 +210,7 @@ cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t
     zk_span *span = zk_span_open(trace, "load keys"), *inner = NULL;
     ZK_GOTO(worker_stage(self, "load", err));
     ZK_GOTO(zk_circuit_key_path(path, NULL, self->options->param_cache, kind, sector_bytes, err));
+    ZK_GOTO(zk_params_open(&params, path, NULL, err)); /* a file that is none is told before there is much work */
     inner = zk_span_open_kernel(trace, "build program");
     ZK_GOTO(zk_circuit_program(&c->program, kind, sector_bytes, err));
     zk_span_close(trace, inner);
@@ -194,9 +219,12 @@ cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t
     zk_span_close(trace, inner);
     zk_params_counts counts;
     ZK_GOTO(zk_params_counts_of(&counts, c->program, &masks.stats, err));
-    ZK_GOTO(zk_params_open(&params, path, &counts, err));
+    ZK_GOTO(zk_params_match(params, &counts, err));
     inner = zk_span_open_kernel(trace, "reserve memory");
-    ZK_GOTO(plan(c, self, &masks, err));
+    unsigned log2_n;
+    ZK_GOTO(zk_program_log2_domain(&log2_n, c->program, err));
+    ZK_GOTO(reserve_scratch(c, self, &masks, log2_n, err));
+    plan(c, self, &masks, log2_n);
     ZK_GOTO(worker_reserve(self, kind, sector_bytes, c->bytes, c->host_bytes, err));
     reserved = true;
     zk_span_close(trace, inner);

@@ -728,6 +728,6 @@ cuzk_status zk_c1_read_file(zk_c1 **c1, const char *path, cuzk_err *err) {
 
 cuzk_status zk_c1_read_memory(zk_c1 **c1, const void *data, size_t n, cuzk_err *err) {
     zk_input *input;
-    ZK_TRY(zk_input_open_memory(&input, data, n, err));
+    ZK_TRY(zk_input_open_memory(&input, data, n, NULL, err));
     return zk_c1_read(c1, input, err);
 }

@@ -14,8 +14,9 @@
 
 typedef struct raw_input {
     zk_input base;
-    const uint8_t *memory; /* or a file: */
-    size_t n_memory;
+    const uint8_t *memory;      /* or a file: */
+    size_t n_memory, at, n_out; /* bytes handed out before, and by the last call */
+    zk_passed passed;
     zk_file_reader *file;
     uint8_t *buffer; /* [PIECE_BYTES] */
     size_t n_head;   /* of the buffer: read at opening and not yet handed out */
@@ -34,14 +35,18 @@ static cuzk_status raw_read_file(zk_input *base, const uint8_t **data, size_t *n
 static cuzk_status raw_read_memory(zk_input *base, const uint8_t **data, size_t *n, bool *last, cuzk_err *err) {
     raw_input *in = (raw_input *)base;
     (void)err;
-    *data = in->memory;
-    *n = in->n_memory;
-    *last = true;
+    zk_passed_tell(&in->passed, in->memory + in->at, in->n_out);
+    in->at += in->n_out;
+    in->n_out = in->n_memory - in->at < PIECE_BYTES ? in->n_memory - in->at : PIECE_BYTES;
+    *data = in->memory + in->at;
+    *n = in->n_out;
+    *last = in->at + in->n_out == in->n_memory;
     return CUZK_OK;
 }
 
 static void raw_close(zk_input *base) {
     raw_input *in = (raw_input *)base;
+    if (in->memory) zk_passed_tell(&in->passed, in->memory + in->at, in->n_out);
     zk_file_reader_destroy(in->file);
     free(in->buffer);
     free(in);
@@ -131,13 +136,14 @@ static bool is_zstd(const uint8_t *data, size_t n) {
     return n >= sizeof magic && memcmp(data, magic, sizeof magic) == 0;
 }
 
-cuzk_status zk_input_open_memory(zk_input **input, const void *data, size_t n, cuzk_err *err) {
+cuzk_status zk_input_open_memory(zk_input **input, const void *data, size_t n, const zk_passed *passed, cuzk_err *err) {
     raw_input *in = zk_calloc(1, sizeof *in);
     if (!in) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "input: no memory");
     in->base.read = raw_read_memory;
     in->base.close = raw_close;
     in->memory = data;
     in->n_memory = n;
+    if (passed) in->passed = *passed;
     if (is_zstd(data, n)) return wrap_zstd(input, &in->base, err);
     *input = &in->base;
     return CUZK_OK;

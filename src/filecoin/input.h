@@ -4,6 +4,16 @@
 
 #include "base/status.h"
 
+/* Told which bytes a decoder is done with, so that whoever has them mapped can let go of their pages; in order, all of
+ * them after success. fn NULL: nobody wants to know. */
+typedef struct zk_passed {
+    void (*fn)(void *ctx, const void *data, size_t n);
+    void *ctx;
+} zk_passed;
+static inline void zk_passed_tell(const zk_passed *passed, const void *data, size_t n) {
+    if (passed && passed->fn && n) passed->fn(passed->ctx, data, n);
+}
+
 typedef struct zk_input zk_input;
 struct zk_input {
     /* The next piece, n > 0 bytes unless *last (nothing follows). It is valid until the next call. Not called again
@@ -14,8 +24,9 @@ struct zk_input {
 
 /* Messages start with the path. The file is read in pieces of 256 KiB. */
 cuzk_status zk_input_open_file(zk_input **input, const char *path, cuzk_err *err) ZK_MUST_USE;
-/* The memory is borrowed until close. */
-cuzk_status zk_input_open_memory(zk_input **input, const void *data, size_t n, cuzk_err *err) ZK_MUST_USE;
+/* The memory is borrowed until close; what of it has been read is told (`passed` may be NULL; copied). */
+cuzk_status zk_input_open_memory(zk_input **input, const void *data, size_t n, const zk_passed *passed,
+                                 cuzk_err *err) ZK_MUST_USE;
 void zk_input_close(zk_input *input); /* NULL is fine */
 
 /* Whether this build can read zstd. */

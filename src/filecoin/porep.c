@@ -51,7 +51,10 @@ static cuzk_status check_request(const zk_request *request, const zk_c1 *c1, cuz
 
 static cuzk_status open_request(zk_job *job, const zk_request *request, cuzk_err *err) {
     zk_c1 *c1 = NULL;
-    cuzk_status status = zk_c1_read_memory(&c1, request->vanilla_proof.data, request->vanilla_proof.n, err);
+    zk_input *input = NULL;
+    const zk_blob *vanilla = &request->vanilla_proof;
+    cuzk_status status = zk_input_open_memory(&input, vanilla->data, vanilla->n, &request->passed, err);
+    if (status == CUZK_OK) status = zk_c1_read(&c1, input, err);
     if (status != CUZK_OK) {
         zk_err_prefix(err, "vanilla_proof");
         return status;

@@ -192,7 +192,7 @@ static cuzk_status open_request(zk_job *job, const zk_request *request, cuzk_err
     zk_post *post = NULL;
     ZK_TRY(type_of(&type, request, err));
     ZK_TRY(zk_post_create(&post, type, &request->randomness, request->partition_index, request->vanilla_proofs,
-                          request->n_vanilla_proofs, err));
+                          request->n_vanilla_proofs, &request->passed, err));
     job->input = post;
     job->registered_name = type->name;
     job->registered_number = type->number;

@@ -37,9 +37,10 @@ typedef struct zk_post {
 /* Decodes. BAD_INPUT: randomness that is not a field element; no sector, or for WinningPoSt not one; with a partition
  * index other than 0, more sectors than a partition holds; vanilla bytes with a wrong count or tag, a hash that is not
  * canonical, a position out of range, an end too early or too late. Messages name the entry, the offset in it, what was
- * found and what is allowed. What only hashing can tell is the business of zk_post_verify. */
+ * found and what is allowed. What only hashing can tell is the business of zk_post_verify. Entries that have been read
+ * are told (`passed` may be NULL). */
 cuzk_status zk_post_create(zk_post **post, const zk_registered_post *type, const zk_blob *randomness,
-                           uint32_t partition_index, const zk_blob *vanilla, size_t n_vanilla,
+                           uint32_t partition_index, const zk_blob *vanilla, size_t n_vanilla, const zk_passed *passed,
                            cuzk_err *err) ZK_MUST_USE;
 void zk_post_destroy(zk_post *post); /* NULL is fine */
 

@@ -83,7 +83,8 @@ static cuzk_status check_counts(const zk_registered_post *type, uint32_t partiti
 }
 
 cuzk_status zk_post_create(zk_post **out, const zk_registered_post *type, const zk_blob *randomness,
-                           uint32_t partition_index, const zk_blob *vanilla, size_t n_vanilla, cuzk_err *err) {
+                           uint32_t partition_index, const zk_blob *vanilla, size_t n_vanilla, const zk_passed *passed,
+                           cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     zk_post *post = NULL;
     *out = NULL;
@@ -106,6 +107,7 @@ cuzk_status zk_post_create(zk_post **out, const zk_registered_post *type, const 
             goto out;
         }
         post->numbers[i] = post->sectors[i].sector;
+        zk_passed_tell(passed, vanilla[i].data, vanilla[i].n);
     }
     *out = post;
     post = NULL;

@@ -7,7 +7,7 @@
 #ifndef ZK_FILECOIN_REQUEST_H
 #define ZK_FILECOIN_REQUEST_H
 
-#include "base/status.h"
+#include "filecoin/input.h"
 
 typedef enum zk_proof_kind {
     ZK_KIND_UNSPECIFIED,
@@ -53,6 +53,7 @@ typedef struct zk_request {
     zk_blob *vanilla_proofs; /* [n_vanilla_proofs] */
     size_t n_vanilla_proofs;
     zk_blob randomness, comm_r_old, comm_r_new, comm_d_new; /* as long as the request had them; checked by the kind */
+    zk_passed passed; /* of vanilla_proof and vanilla_proofs, while a job is made of them (zk_job_from_request) */
 } zk_request;
 
 #define ZK_REQUEST_MAX_FILE_BYTES ((size_t)1 << 30)

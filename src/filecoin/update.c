@@ -197,7 +197,10 @@ static cuzk_status open_request(zk_job *job, const zk_request *request, cuzk_err
         const zk_blob *blob = &request->vanilla_proofs[input->n_proofs];
         zk_update_proof *proof = &input->proofs[input->n_proofs];
         cuzk_status status = zk_update_proof_read(proof, &input->statement.shape, blob->data, blob->n, err);
-        if (status == CUZK_OK) continue;
+        if (status == CUZK_OK) {
+            zk_passed_tell(&request->passed, blob->data, blob->n);
+            continue;
+        }
         zk_update_proof_free(proof);
         zk_err_prefix(err, "vanilla_proofs[%" PRIu32 "]", input->n_proofs);
         return status;

@@ -193,7 +193,7 @@ static void put_status(zk_json_writer *j, const zk_engine_status *st, const zk_r
             waiting += s == ZK_PARTITION_SYNTH_DONE;
             proving += s == ZK_PARTITION_GPU;
         }
-    uint64_t total = st->memory_budget_bytes, used = st->memory_reserved_bytes;
+    uint64_t total = st->memory_budget_bytes, used = st->memory_reserved_bytes + st->memory_base_bytes;
     zk_json_begin_object(j, NULL);
     zk_json_put_double(j, "uptime_secs", seconds(st->uptime_ms));
     zk_json_begin_object(j, "memory");
@@ -201,6 +201,7 @@ static void put_status(zk_json_writer *j, const zk_engine_status *st, const zk_r
     zk_json_put_u64(j, "used_bytes", used);
     zk_json_put_u64(j, "available_bytes", used < total ? total - used : 0);
     zk_json_put_u64(j, "machine_bytes", st->machine_memory_bytes);
+    zk_json_put_u64(j, "base_bytes", st->memory_base_bytes);
     zk_json_begin_array(j, "by_buffer");
     for (size_t i = 0; i < st->n_memory; i++) {
         zk_json_begin_object(j, NULL);

@@ -191,6 +191,26 @@ static inline void test_cuda_memory(uint64_t *total, uint64_t *free, const zk_ba
     *free = TEST_DEVICE_BYTES;
 }
 
+/* A budget for either of the two smallest circuits, but not for both. */
+static inline uint64_t test_budget_for_one(const zk_engine_options *options) {
+    zk_engine *engine = test_engine(options);
+    cuzk_err err = {0};
+    bool was;
+    uint64_t unused, both, larger;
+    ZK_CHECK_OK(zk_engine_preload(&was, &unused, engine, "wpost-2k", &err), err);
+    ZK_CHECK_OK(zk_engine_preload(&was, &unused, engine, "winning-2k", &err), err);
+    zk_engine_status *status = test_status(engine);
+    both = status->memory_reserved_bytes;
+    zk_engine_status_destroy(status);
+    ZK_CHECK_OK(zk_engine_evict(&was, &unused, engine, "wpost-2k", &err), err);
+    status = test_status(engine);
+    larger = status->memory_reserved_bytes;
+    uint64_t budget = (both + larger) / 2 + status->memory_base_bytes;
+    zk_engine_status_destroy(status);
+    zk_engine_destroy(engine);
+    return budget;
+}
+
 /* `worker` as the engine starts it. */
 static inline int test_worker_main(int argc, char **argv) {
     zk_worker_options options = {

@@ -277,19 +277,6 @@ static void test_progress(void) {
     zk_engine_destroy(engine);
 }
 
-/* The memory that the keys of both circuits take. */
-static uint64_t reserved_by_both(const zk_engine_options *options) {
-    zk_engine *engine = test_engine(options);
-    cuzk_err err = {0};
-    ZK_CHECK_OK(preload(engine, "winning-2k", &err), err);
-    ZK_CHECK_OK(preload(engine, "wpost-2k", &err), err);
-    zk_engine_status *st = test_status(engine);
-    uint64_t both = st->memory_reserved_bytes;
-    zk_engine_status_destroy(st);
-    zk_engine_destroy(engine);
-    return both;
-}
-
 static zk_srs_view await_tier(zk_engine *engine, const char *id, zk_srs_tier tier, bool locked) {
     zk_srs_view v = {.circuit_id = ""};
     for (unsigned i = 0; i < 600; i++) {
@@ -308,7 +295,7 @@ static void test_tiers(void) {
     bool was;
     uint64_t bytes;
     options.param_cache = own_keys("keys-t");
-    options.memory_budget_bytes = reserved_by_both(&options) - 1;
+    options.memory_budget_bytes = test_budget_for_one(&options);
     zk_engine *engine = test_engine(&options);
     ZK_CHECK(srs_of(engine, "winning-2k").tier == ZK_SRS_COLD);
     uint64_t file_bytes = srs_of(engine, "winning-2k").bytes;
@@ -342,15 +329,15 @@ static void test_resident(void) {
     bool was;
     uint64_t bytes;
     options.param_cache = own_keys("keys-l");
-    uint64_t both = reserved_by_both(&options);
+    const zk_request *request = test_request(ZK_KIND_WINNING, "a", 1); /* the memory of this process counts */
+    uint64_t budget = test_budget_for_one(&options);
     options.warm = ZK_WARM_RESIDENT;
     zk_engine *engine = test_engine(&options);
-    uint64_t file_bytes = srs_of(engine, "winning-2k").bytes;
     /* a job that waits behind another is reason enough to read its keys */
     ZK_CHECK_OK(preload(engine, "winning-2k", &err), err);
     ZK_CHECK_OK(zk_engine_evict(&was, &bytes, engine, "winning-2k", &err), err);
     zk_engine_destroy(engine);
-    options.memory_budget_bytes = both - 1 > file_bytes ? both - 1 : file_bytes;
+    options.memory_budget_bytes = budget;
     engine = test_engine(&options);
     ZK_CHECK_OK(preload(engine, "winning-2k", &err), err);
     ZK_CHECK_OK(preload(engine, "wpost-2k", &err), err); /* winning-2k is not hot any more */
@@ -361,7 +348,6 @@ static void test_resident(void) {
     zk_engine_status_destroy(st);
     ZK_CHECK(v.tier == ZK_SRS_WARM);
     if (v.locked) {
-        const zk_request *request = test_request(ZK_KIND_WINNING, "a", 1);
         zk_submitted s;
         zk_result result;
         test_submit(&s, engine, request);
@@ -378,14 +364,14 @@ static void test_resident(void) {
 static void test_min_idle(void) {
     zk_engine_options options = test_options("min-idle");
     cuzk_err err = {0};
-    options.memory_budget_bytes = reserved_by_both(&options) - 1;
+    const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 1); /* the memory of this process counts */
+    options.memory_budget_bytes = test_budget_for_one(&options);
     options.eviction_min_idle_ms = 60000;
     zk_engine *engine = test_engine(&options);
     ZK_CHECK_OK(preload(engine, "winning-2k", &err), err);
     ZK_CHECK(preload(engine, "wpost-2k", &err) == CUZK_EXHAUSTED);
     ZK_CHECKF(strstr(err.message, "memory.eviction_min_idle"), "%s", err.message);
     ZK_CHECK(srs_of(engine, "winning-2k").tier == ZK_SRS_HOT);
-    const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 1);
     zk_submitted s;
     zk_result result;
     test_submit(&s, engine, request);

@@ -157,7 +157,7 @@ static void test_preload_evict(void) {
     zk_engine_status *status = test_status(engine);
     ZK_CHECK(status->n_srs >= 1 && status->srs[0].tier == ZK_SRS_HOT && status->srs[0].ref_count == 0);
     uint64_t hot = status->srs[0].bytes;
-    ZK_CHECK(status->memory_reserved_bytes == hot);
+    ZK_CHECK(status->memory_reserved_bytes >= hot);
     zk_engine_status_destroy(status);
     ZK_CHECK_OK(zk_engine_evict(&loaded, &bytes, engine, "winning-2k", &err), err);
     ZK_CHECK(loaded && bytes == hot);
@@ -168,32 +168,34 @@ static void test_preload_evict(void) {
 }
 
 /* Two circuits, room for one: each evicts the other; a budget that is too small is an error that says so. */
+static void prove_and_verify(zk_engine *engine, zk_proof_kind kind) {
+    const zk_request *request = test_request(kind, "a", 1);
+    zk_request nameless = test_as(request, "", ZK_PRIORITY_NORMAL);
+    zk_submitted s;
+    zk_result result;
+    test_submit(&s, engine, &nameless);
+    test_await(&result, engine, s.job_id);
+    test_verify(request, &result);
+    zk_result_clear(&result);
+}
+
 static void test_budget(void) {
     zk_engine_options options = test_options("budget");
-    zk_engine *engine = test_engine(&options);
     cuzk_err err = {0};
     bool loaded;
     uint64_t ms;
-    ZK_CHECK_OK(zk_engine_preload(&loaded, &ms, engine, "winning-2k", &err), err);
-    ZK_CHECK_OK(zk_engine_preload(&loaded, &ms, engine, "wpost-2k", &err), err);
-    zk_engine_status *status = test_status(engine);
-    uint64_t both = status->memory_reserved_bytes;
-    zk_engine_status_destroy(status);
+    zk_engine *engine = test_engine(&options);
+    prove_and_verify(engine, ZK_KIND_WINNING); /* the memory of this process counts: what is going to stay is there */
+    prove_and_verify(engine, ZK_KIND_WINDOW);
     zk_engine_destroy(engine);
-    options.memory_budget_bytes = both - 1;
+    options.memory_budget_bytes = test_budget_for_one(&options);
     engine = test_engine(&options);
     const zk_proof_kind kinds[] = {ZK_KIND_WINNING, ZK_KIND_WINDOW, ZK_KIND_WINNING};
     for (size_t i = 0; i < 3; i++) {
-        zk_submitted s;
-        zk_result result;
-        const zk_request *request = test_request(kinds[i], "a", 1);
-        zk_request nameless = test_as(request, "", ZK_PRIORITY_NORMAL);
-        test_submit(&s, engine, &nameless);
-        test_await(&result, engine, s.job_id);
-        test_verify(request, &result);
-        zk_result_clear(&result);
-        status = test_status(engine);
+        prove_and_verify(engine, kinds[i]);
+        zk_engine_status *status = test_status(engine);
         ZK_CHECK(status->memory_reserved_bytes <= options.memory_budget_bytes);
+        ZK_CHECK(status->memory_base_bytes > 0);
         zk_engine_status_destroy(status);
     }
     zk_engine_destroy(engine);

@@ -428,6 +428,39 @@ static void test_pieces(void) {
     }
 }
 
+typedef struct told {
+    const char *next; /* expected */
+    size_t n_calls;
+    bool in_order;
+} told;
+
+static void be_told(void *ctx, const void *data, size_t n) {
+    told *t = ctx;
+    t->in_order &= (const char *)data == t->next;
+    t->next = (const char *)data + n;
+    t->n_calls++;
+}
+
+/* What has been read is told: all of it, in order, in pieces. */
+static void test_passed(void) {
+    enum { BLANKS = 600 << 10 }; /* before the document: more than two pieces */
+    text t = read_vector("seal-StackedDrg2KiBV1_1.wrapped.json"), long_one = {malloc(t.n + BLANKS), t.n + BLANKS};
+    zk_c1 *c1 = read_ok(t), *other = NULL;
+    memset(long_one.bytes, ' ', BLANKS);
+    memcpy(long_one.bytes + BLANKS, t.bytes, t.n);
+    told seen = {.next = long_one.bytes, .in_order = true};
+    zk_passed passed = {.fn = be_told, .ctx = &seen};
+    zk_input *input = NULL;
+    cuzk_err err = {0};
+    ZK_CHECK_OK(zk_input_open_memory(&input, long_one.bytes, long_one.n, &passed, &err), err);
+    ZK_CHECK_OK(zk_c1_read(&other, input, &err), err);
+    ZK_CHECK(seen.in_order && seen.next == long_one.bytes + long_one.n && seen.n_calls > 2);
+    ZK_CHECK(same_c1(c1, other));
+    zk_c1_destroy(other);
+    zk_c1_destroy(c1);
+    free(t.bytes), free(long_one.bytes);
+}
+
 /* ---- What must be refused ---- */
 
 static void check_refused(text t, const char *what, const char *want) {
@@ -656,5 +689,5 @@ static void test_files(void) {
 }
 
 ZK_TEST_MAIN(ZK_CASE(test_round_trip), ZK_CASE(test_round_trip_zstd), ZK_CASE(test_any_order),
-             ZK_CASE(test_64gib_shape), ZK_CASE(test_pieces), ZK_CASE(test_refused), ZK_CASE(test_truncated),
-             ZK_CASE(test_envelope_refused), ZK_CASE(test_out_of_memory), ZK_CASE(test_files))
+             ZK_CASE(test_64gib_shape), ZK_CASE(test_pieces), ZK_CASE(test_passed), ZK_CASE(test_refused),
+             ZK_CASE(test_truncated), ZK_CASE(test_envelope_refused), ZK_CASE(test_out_of_memory), ZK_CASE(test_files))

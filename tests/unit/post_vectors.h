@@ -65,7 +65,7 @@ static inline void request_of(post_request *r, const zk_json_value *root) {
 
 static inline cuzk_status create_post(zk_post **post, const post_request *r, cuzk_err *err) {
     zk_blob randomness = {(uint8_t *)(uintptr_t)r->randomness, 32};
-    return zk_post_create(post, r->type, &randomness, r->partition_index, r->vanilla, r->n, err);
+    return zk_post_create(post, r->type, &randomness, r->partition_index, r->vanilla, r->n, NULL, err);
 }
 
 /* Public inputs of a partition; free() them. */
