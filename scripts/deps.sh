@@ -19,9 +19,12 @@ have pkg-config || optional="$optional pkg-config"
 links sqlite3.h -lsqlite3 || optional="$optional libsqlite3-dev"
 links grpc/grpc.h "-lgrpc -lgpr" || optional="$optional libgrpc-dev"
 links protobuf-c/protobuf-c.h -lprotobuf-c || optional="$optional libprotobuf-c-dev"
-# Without it a daemon keeps its own journal, and cannot share one; tests of that need a server, too.
+# Without it a daemon keeps its own journal, and cannot share one.
 links postgresql/libpq-fe.h -lpq || optional="$optional libpq-dev"
-ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || have postgres || optional="$optional postgresql"
+# Tests of fleets need a server; its package starts one, so it is installed only where that was asked for (CI).
+if [ -n "${CUZK_TEST_SERVERS:-}" ]; then
+    ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || have postgres || optional="$optional postgresql"
+fi
 links microhttpd.h -lmicrohttpd || optional="$optional libmicrohttpd-dev"
 have protoc || optional="$optional protobuf-compiler"
 have protoc-c || optional="$optional protobuf-c-compiler"
