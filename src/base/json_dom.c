@@ -1,5 +1,6 @@
 #include "base/json_dom.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -271,7 +272,11 @@ cuzk_status zk_json_get_u64(uint64_t *out, const zk_json_value *value, uint64_t 
 
 cuzk_status zk_json_get_double(double *out, const zk_json_value *value, const char *what, cuzk_err *err) {
     if (!zk_json_is(value, ZK_JSON_NUMBER)) return wrong(value, "a number", what, err);
-    *out = value->is_u64 ? (double)value->u64 : strtod(value->text, NULL);
+    double number = value->is_u64 ? (double)value->u64 : strtod(value->text, NULL);
+    if (!isfinite(number))
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "%s (byte %llu): found %.40s, expected a number below 1.8e308", what,
+                       (unsigned long long)value->offset, value->text);
+    *out = number;
     return CUZK_OK;
 }
 

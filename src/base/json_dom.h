@@ -46,6 +46,7 @@ bool zk_json_is(const zk_json_value *value, zk_json_kind kind);
 /* Typed reads with errors. `what` names the value in messages ("alpha"); a NULL value is "missing"; a wrong kind says
  * kind and byte offset. CUZK_BAD_INPUT. */
 cuzk_status zk_json_get_u64(uint64_t *out, const zk_json_value *value, uint64_t max, const char *what, cuzk_err *err);
+/* Refuses what a double cannot hold: the result is finite. */
 cuzk_status zk_json_get_double(double *out, const zk_json_value *value, const char *what, cuzk_err *err);
 cuzk_status zk_json_get_bool(bool *out, const zk_json_value *value, const char *what, cuzk_err *err);
 /* The text stays with the document and contains no zero byte. */

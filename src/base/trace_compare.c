@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "base/json_dom.h"
 
+/* Bound of times in microseconds: beyond it a double has no room for one more, and sums of differences mean nothing. */
+#define MAX_US 0x1p53
 #define MAX_FILE_BYTES ((size_t)256 << 20)
 /* Share of the tree below which no change counts, and the relative spread of a stage of which only one or two runs are
  * known. */
@@ -123,7 +125,7 @@ static cuzk_status add_span(node *parent, const zk_json_value *span, cuzk_err *e
         const char *child_name;
         uint64_t child_ns;
         ZK_TRY(span_read(&child_name, &child_ns, &unused, child, err));
-        covered += child_ns;
+        covered = child_ns < UINT64_MAX - covered ? covered + child_ns : UINT64_MAX;
         ZK_TRY(add_span(n, child, err));
     }
     n->has_parts |= n_children > 0;
@@ -150,6 +152,14 @@ static int outer_first(const void *a, const void *b) {
     return x->index < y->index ? -1 : 1;
 }
 
+static cuzk_status time_read(double *us, const zk_json_value *item, const char *name, cuzk_err *err) {
+    const zk_json_value *value = zk_json_member_of(item, name);
+    ZK_TRY(zk_json_get_double(us, value, name, err));
+    if (*us >= 0 && *us <= MAX_US) return CUZK_OK;
+    return ZK_FAIL(err, CUZK_BAD_INPUT, "%s (byte %llu): found %.17g, expected 0 to 2^53 microseconds", name,
+                   (unsigned long long)value->offset, *us);
+}
+
 static cuzk_status read_events(event **out, size_t *n_out, const zk_json_value *list, cuzk_err *err) {
     size_t n = 0, n_all = zk_json_count(list);
     event *events = zk_calloc(n_all ? n_all : 1, sizeof *events);
@@ -161,8 +171,8 @@ static cuzk_status read_events(event **out, size_t *n_out, const zk_json_value *
         event *e = &events[n++];
         e->index = i;
         ZK_GOTO(zk_json_get_string(&e->name, zk_json_member_of(item, "name"), "name", err));
-        ZK_GOTO(zk_json_get_double(&e->start_us, zk_json_member_of(item, "ts"), "ts", err));
-        ZK_GOTO(zk_json_get_double(&e->us, zk_json_member_of(item, "dur"), "dur", err));
+        ZK_GOTO(time_read(&e->start_us, item, "ts", err));
+        ZK_GOTO(time_read(&e->us, item, "dur", err));
         if (zk_json_member_of(item, "pid"))
             ZK_GOTO(zk_json_get_double(&e->pid, zk_json_member_of(item, "pid"), "pid", err));
         if (zk_json_member_of(item, "tid"))

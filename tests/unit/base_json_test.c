@@ -472,9 +472,9 @@ static zk_json_doc *parse(const char *text) {
 }
 
 static void test_dom(void) {
-    zk_json_doc *doc = parse(
-        "{\"list\":[1,\"two\",[3,{\"four\":4}],-5.25,true,null],\"empty\":{},\"none\":[],"
-        "\"hex\":\"00ffA0\",\"bytes\":[0,128,255],\"big\":18446744073709551616,\"o\":{\"p\":{\"q\":\"r\"},\"s\":1}}");
+    zk_json_doc *doc = parse("{\"list\":[1,\"two\",[3,{\"four\":4}],-5.25,true,null],\"empty\":{},\"none\":[],"
+                             "\"hex\":\"00ffA0\",\"bytes\":[0,128,255],\"big\":18446744073709551616,\"huge\":-1e309,"
+                             "\"o\":{\"p\":{\"q\":\"r\"},\"s\":1}}");
     const zk_json_value *root = zk_json_root(doc), *list = zk_json_member_of(root, "list"), *v;
     cuzk_err err = {0};
     uint64_t u = 0;
@@ -482,7 +482,7 @@ static void test_dom(void) {
     bool b = false;
     const char *s = NULL;
     uint8_t bytes[3];
-    ZK_CHECK(zk_json_count(root) == 7 && zk_json_count(list) == 6);
+    ZK_CHECK(zk_json_count(root) == 8 && zk_json_count(list) == 6);
     ZK_CHECK_OK(zk_json_get_u64(&u, zk_json_element_of(list, 0), 1, "one", &err), err);
     ZK_CHECK(u == 1);
     ZK_CHECK_OK(zk_json_get_string(&s, zk_json_element_of(list, 1), "two", &err), err);
@@ -525,6 +525,7 @@ static void test_dom(void) {
     CHECK_BAD(zk_json_get_hex(bytes, 4, zk_json_member_of(root, "hex"), "hex", &err), "expected 8 hex");
     CHECK_BAD(zk_json_get_bytes(bytes, 2, zk_json_member_of(root, "bytes"), "bytes", &err), "expected 2 bytes");
     CHECK_BAD(zk_json_get_bytes(bytes, 3, zk_json_member_of(root, "hex"), "hex", &err), "found a string");
+    CHECK_BAD(zk_json_get_double(&d, zk_json_member_of(root, "huge"), "huge", &err), "found -1e309, expected a number");
     CHECK_BAD(zk_json_get_bool(&b, zk_json_element_of(list, 5), "b", &err), "found null");
     CHECK_BAD(zk_json_get_string(&s, list, "list", &err), "expected a string");
     CHECK_BAD(zk_json_get_member(&v, root, "o", ZK_JSON_STRING, &err), "o (byte ");

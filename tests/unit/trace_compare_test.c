@@ -250,6 +250,22 @@ static void test_chrome(void) {
     zk_trace_comparison_destroy(c);
 }
 
+/* Parts whose sum passes 2^64 cover all of their span. */
+static void test_largest(void) {
+    static const char run[] = "{\"name\":\"a\",\"duration_ns\":18446744073709551615,\"children\":["
+                              "{\"name\":\"b\",\"duration_ns\":18446744073709551615},"
+                              "{\"name\":\"c\",\"duration_ns\":1000}]}";
+    zk_trace_set *sets[2];
+    cuzk_err err = {0};
+    for (int i = 0; i < 2; i++) {
+        sets[i] = zk_trace_set_create();
+        ZK_CHECK_OK(zk_trace_set_add(sets[i], run, sizeof run - 1, "x", &err), err);
+    }
+    zk_trace_comparison *c = compare(sets[0], sets[1]);
+    ZK_CHECK(c->n_regressions == 0 && stage_of(c, "a")->a.unaccounted.max_ns == 0);
+    zk_trace_comparison_destroy(c);
+}
+
 static void test_refused(void) {
     static const char *const bad[] = {
         "",
@@ -266,6 +282,11 @@ static void test_refused(void) {
         "{\"traceEvents\":[]}",
         "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1}]}",
         "{\"traceEvents\":[{\"ph\":\"X\",\"ts\":1,\"dur\":2}]}",
+        "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":-2}]}",
+        "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"ts\":-1,\"dur\":2}]}",
+        "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1e17}]}",
+        "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1e999}]}",
+        "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"tid\":-1e999}]}",
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         cuzk_err err = {0};
@@ -287,4 +308,4 @@ static void test_refused(void) {
 
 ZK_TEST_MAIN(ZK_CASE(test_hidden_gap), ZK_CASE(test_deep_stage), ZK_CASE(test_spread), ZK_CASE(test_figures),
              ZK_CASE(test_new_and_gone), ZK_CASE(test_together), ZK_CASE(test_repeated), ZK_CASE(test_own_forms),
-             ZK_CASE(test_chrome), ZK_CASE(test_refused))
+             ZK_CASE(test_chrome), ZK_CASE(test_largest), ZK_CASE(test_refused))
