@@ -20,6 +20,8 @@ typedef struct cli_option {
     bool required;
     bool given; /* set by the parser */
 } cli_option;
+/* How many options a macro such as CLI_KEY_OPTIONS stands for, where a command leaves them out of its table. */
+#define CLI_N_OPTIONS(...) (sizeof((cli_option[]){__VA_ARGS__}) / sizeof(cli_option))
 
 typedef struct cli_positional {
     const char *name;

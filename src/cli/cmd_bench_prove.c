@@ -376,10 +376,11 @@ static int run(const cli_command *self, int argc, char **argv, enum bench_kind k
         CLI_INPUT_OPTIONS(args.input),
         CLI_KEY_OPTIONS(args.keys),
     };
-    enum { N_OPTIONS = sizeof options / sizeof options[0], N_INPUT_OPTIONS = 4, N_KEY_OPTIONS = 2 };
-    size_t n_options = N_OPTIONS;
-    if (kind == BENCH_SYNTHESIZE) n_options -= N_KEY_OPTIONS;
-    if (kind == BENCH_SETUP || kind == BENCH_VERIFY) n_options -= N_KEY_OPTIONS + N_INPUT_OPTIONS;
+    const size_t n_input = CLI_N_OPTIONS(CLI_INPUT_OPTIONS(args.input)),
+                 n_key = CLI_N_OPTIONS(CLI_KEY_OPTIONS(args.keys));
+    size_t n_options = sizeof options / sizeof options[0];
+    if (kind == BENCH_SYNTHESIZE) n_options -= n_key;
+    if (kind == BENCH_SETUP || kind == BENCH_VERIFY) n_options -= n_key + n_input;
     bool help = false;
     cuzk_status status = CUZK_OK;
     ZK_GOTO(cli_parse(self, argc, argv, options, n_options, NULL, 0, &help, &err));

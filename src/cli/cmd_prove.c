@@ -190,10 +190,11 @@ static int run(const cli_command *self, int argc, char **argv, bool explicit_cir
         {"partition", "K", CLI_U64, &args.partition, "prove this partition alone"},
         CLI_INPUT_OPTIONS(args.input),
     };
-    enum { N_OPTIONS = sizeof options / sizeof options[0], N_REQUEST_OPTIONS = 5 };
+    const size_t n_all = sizeof options / sizeof options[0],
+                 n_of_requests = 1 + CLI_N_OPTIONS(CLI_INPUT_OPTIONS(args.input));
     cli_positional positionals[] = {
         {"FILE", &args.file, "explicit circuit, JSON with `rows`, `aux` and `witness`", false}};
-    size_t n_options = explicit_circuit ? N_OPTIONS - N_REQUEST_OPTIONS : N_OPTIONS;
+    size_t n_options = explicit_circuit ? n_all - n_of_requests : n_all;
     bool help = false;
     cuzk_status status = CUZK_OK;
     ZK_GOTO(cli_parse(self, argc, argv, options, n_options, positionals, explicit_circuit, &help, &err));
