@@ -17,7 +17,7 @@ typedef struct request_args {
     cli_bench bench;
     cli_key_args keys;
     const char *folder;
-    uint64_t lanes; /* 0: as many as there is room for */
+    uint64_t lanes; /* 0: not given */
     bool steady, multiples;
 } request_args;
 
@@ -182,7 +182,7 @@ static int run_request(const cli_command *self, int argc, char **argv) {
     cli_option options[] = {
         CLI_BENCH_OPTIONS(args.bench),
         CLI_DEVICE_OPTIONS(args.bench.work),
-        {"lanes", "N", CLI_U64, &args.lanes, "partitions proved side by side (default: as many as there is room for)"},
+        {"lanes", "N", CLI_U64, &args.lanes, "partitions proved side by side, 1 or 2 (default: 2 where there is room)"},
         {"multiples", NULL, CLI_FLAG, &args.multiples, "keep multiples of the bases in the device memory that is left"},
         {"steady", NULL, CLI_FLAG, &args.steady, "the next request is read while one is proved"},
         CLI_KEY_OPTIONS(args.keys),
@@ -193,6 +193,8 @@ static int run_request(const cli_command *self, int argc, char **argv) {
     cuzk_status status = CUZK_OK;
     ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], positionals, 1, &help, &err));
     if (help) goto out;
+    if (args.lanes > CLI_MAX_LANES)
+        ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--lanes: found %" PRIu64 ", expected 1 or 2", args.lanes));
     ZK_GOTO(cli_bench_start(&args.bench, self->name, &err));
     status = bench_request(&args, &err);
 out:

@@ -31,7 +31,7 @@ typedef struct cli_work {
 /* And these for commands that open a backend. */
 #define CLI_DEVICE_OPTIONS(work)                                                                                       \
     {"device", "N", CLI_U64, &(work).device, "CUDA device (default 0)"}, {                                             \
-        "device-memory", "S", CLI_SIZE, &(work).device_memory, "most memory of it to use (default what is free)"       \
+        "device-memory", "S", CLI_SIZE, &(work).device_memory, "memory of it to take at once (default: as needed)"     \
     }
 
 /* Checks backend and threads and starts the pool. */
