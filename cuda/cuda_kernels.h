@@ -44,6 +44,7 @@ void zk_cuda_close(zk_cuda *device);
 cuzk_status zk_cuda_fork(zk_cuda **queue, zk_cuda *device, size_t bytes, cuzk_err *err) ZK_MUST_USE;
 const char *zk_cuda_name(const zk_cuda *device); /* what the device calls itself */
 size_t zk_cuda_bytes_total(const zk_cuda *device);
+unsigned zk_cuda_driver(const zk_cuda *device); /* the CUDA version of its driver: 13000 is 13.0 */
 
 /* 512-byte aligned. name: what the buffer is, for messages. */
 cuzk_status zk_cuda_alloc(zk_dptr *buffer, zk_cuda *device, size_t bytes, const char *name, cuzk_err *err) ZK_MUST_USE;
@@ -250,6 +251,16 @@ cuzk_status zk_cuda_g1_transform(zk_cuda *device, zk_dptr points, unsigned log2_
 cuzk_status zk_cuda_g1_add_columns(zk_cuda *device, zk_dptr points, size_t n, zk_dptr rows, const uint32_t *start,
                                    const struct zk_sparse_entry *entries, const struct zk_fr *coefs, size_t n_coefs,
                                    cuzk_err *err) ZK_MUST_USE;
+
+/* How an MSM is cut: windows, entries (a point in a bucket) a lane works on at once, lanes; 0 is left to the rule. */
+typedef struct zk_cuda_msm_way {
+    unsigned windows, entries, lanes;
+} zk_cuda_msm_way;
+/* From measurements (`cuzk tune`): how MSMs of about 2^log2_n points without stored multiples are cut on the device and
+ * on queues that are forked from now on, where they fit memory in that way. */
+void zk_cuda_msm_prefer(zk_cuda *device, int group, unsigned log2_n, zk_cuda_msm_way way);
+/* What an MSM over resident bases will be with the memory that is free now; zeros if there is too little. */
+void zk_cuda_msm_way_of(zk_cuda_msm_way *way, const zk_cuda *device, const zk_cuda_bases *bases);
 
 /* Windows of the next MSMs: their number, how many entries (a point in a bucket) a lane works on at once, how many
  * lanes run side by side, how many threads a multiprocessor a round of additions has; 0 means the table. For tuning and tests. */

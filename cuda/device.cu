@@ -73,6 +73,7 @@ static cuzk_status open_device(zk_cuda *d, size_t pool_bytes, cuzk_err *err) {
     size_t free_bytes = 0, total = 0;
     ZK_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total));
     d->total_bytes = total;
+    ZK_CUDA_TRY(cudaDriverGetVersion(&d->driver));
     const bool grows = pool_bytes == 0;
     if (grows) {
         const size_t reserve = (size_t)1 << 30;
@@ -114,6 +115,7 @@ cuzk_status zk_cuda_fork(zk_cuda **queue, zk_cuda *device, size_t bytes, cuzk_er
     q->multiprocessors = device->multiprocessors;
     q->total_bytes = device->total_bytes;
     memcpy(q->name, device->name, sizeof q->name);
+    memcpy(q->preferred, device->preferred, sizeof q->preferred);
     q->pool.poisoned = device->pool.poisoned;
     cuzk_status status = zk::pool_adopt(&q->pool, (char *)(uintptr_t)memory, bytes, err);
     if (status == CUZK_OK) status = open_queue(q, err);
@@ -153,6 +155,8 @@ void zk_cuda_close(zk_cuda *d) {
 
 const char *zk_cuda_name(const zk_cuda *d) { return d->name; }
 size_t zk_cuda_bytes_total(const zk_cuda *d) { return d->total_bytes; }
+unsigned zk_cuda_driver(const zk_cuda *d) { return (unsigned)d->driver; }
+
 cuzk_status zk_cuda_upload(zk_cuda *d, zk_dptr to, const void *from, size_t bytes, cuzk_err *err) {
     ZK_CUDA_TRY(cudaMemcpyAsync((void *)to, from, bytes, cudaMemcpyHostToDevice, d->main));
     ZK_CUDA_TRY(cudaStreamSynchronize(d->main));

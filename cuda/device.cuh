@@ -46,6 +46,7 @@ void drain(zk_cuda *d);
     } while (0)
 
 constexpr int MAX_LANES = 6;
+constexpr unsigned MAX_LOG2_POINTS = 31; /* of an MSM, rounded */
 constexpr int MAX_SCRATCH = 160;
 constexpr size_t PINNED_BYTES = 1 << 20; /* for each lane */
 
@@ -114,6 +115,7 @@ struct zk_cuda {
     int multiprocessors = 132;
     char name[96] = "";
     size_t total_bytes = 0;
+    int driver = 0;
     zk::pool pool;
     cudaStream_t main{}; /* all calls; lanes fork from it and join it */
     cudaStream_t lane[zk::MAX_LANES]{};
@@ -124,6 +126,7 @@ struct zk_cuda {
     char *pinned[zk::MAX_LANES]{};
     zk::staging_buffers staging;
     zk::ntt_tables ntt;
+    zk_cuda_msm_way preferred[2][zk::MAX_LOG2_POINTS]{}; /* by group and log2 of the points */
     unsigned tune_windows = 0, tune_entries = 0, tune_lanes = 0, tune_threads = 0;
     unsigned tune_hashes = 0, tune_blocks = 0;
 };

@@ -209,7 +209,7 @@ void msm_consider(msm_visitor &visitor, size_t n, u32 planes, u32 distance, size
     msm_shape s;
     for (size_t slices = 1;; slices *= 2) {
         c.slice = (n + slices - 1) / slices;
-        if (slices > 1 && c.slice < LEAST_SLICE) break;
+        if (slices > 1 && (limits.whole || c.slice < LEAST_SLICE)) break;
         if (limits.slice && c.slice > limits.slice && c.slice > LEAST_SLICE) continue;
         if (!plan_shape(&s, c.slice, planes, distance, limits.windows)) return;
         const double additions = (double)slices * msm_additions(s, (double)c.slice);
@@ -302,6 +302,17 @@ void zk_cuda_msm_bytes(size_t *best, size_t *least, const zk_cuda *d, const zk_c
         zk::msm_bytes<zk::fp2>(best, least, d, *bases);
     else
         zk::msm_bytes<zk::fp>(best, least, d, *bases);
+}
+
+void zk_cuda_msm_way_of(zk_cuda_msm_way *way, const zk_cuda *d, const zk_cuda_bases *bases) {
+    if (bases->group)
+        zk::msm_way<zk::fp2>(way, d, *bases);
+    else
+        zk::msm_way<zk::fp>(way, d, *bases);
+}
+
+void zk_cuda_msm_prefer(zk_cuda *d, int group, unsigned log2_n, zk_cuda_msm_way way) {
+    if (log2_n < zk::MAX_LOG2_POINTS) d->preferred[group != 0][log2_n] = way;
 }
 
 void zk_cuda_streamed_bytes(size_t *best, size_t *least, const zk_cuda *d, int group, int kind, size_t n) {

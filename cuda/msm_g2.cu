@@ -4,6 +4,7 @@
 
 namespace zk {
 template void msm_bytes<fp2>(size_t *, size_t *, const zk_cuda *, const zk_cuda_bases &);
+template void msm_way<fp2>(zk_cuda_msm_way *, const zk_cuda *, const zk_cuda_bases &);
 template void masked_sum_bytes<fp2>(size_t *, size_t *, const zk_cuda *, size_t);
 template void streamed_bytes<fp2>(size_t *, size_t *, const zk_cuda *, int, size_t);
 template cuzk_status bases_prepare<fp2>(const zk_cuda_bases *, zk_cuda *, cuzk_err *);

@@ -29,6 +29,11 @@ inline line_shape lines_of(u32 windows, u32 log2, u32 first) {
 }
 
 inline u32 log2_of(u32 power) { return 31 - (u32)__builtin_clz(power); }
+/* By ratio: from 2^(k-1/2) up to 2^(k+1/2) it is k. 0 < n < MAX_POINTS */
+inline u32 log2_nearest(size_t n) {
+    const u32 k = 63 - (u32)__builtin_clzll(n);
+    return (double)n * (double)n >= 2.0 * (double)((u64)1 << 2 * k) ? k + 1 : k;
+}
 
 template <class F> struct msm_lane {
     add_chain<F> chain;
@@ -142,6 +147,15 @@ template <class F> struct msm_choice : msm_visitor {
 };
 inline msm_limits limits_of(const zk_cuda *d) { return msm_limits{d->tune_windows, d->tune_entries, d->tune_lanes, 0}; }
 
+/* Visits the one way that was measured for so many points (zk_cuda_msm_prefer), if there is one. */
+template <class F> void msm_visit_preferred(msm_choice<F> &choice, const zk_cuda_bases &b, size_t n) {
+    const zk_cuda_msm_way way = choice.device->preferred[sizeof(F) != sizeof(fp)][log2_nearest(n)];
+    if (choice.streamed || b.planes > 1 || limits_of(choice.device).any()) return;
+    if (way.windows || way.entries || way.lanes)
+        msm_consider(choice, n, 1, SCALAR_BITS, sizeof(affine<F>),
+                     msm_limits{way.windows, way.entries, way.lanes, 0, true});
+}
+
 template <class F>
 void msm_extremes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases &b, bool streamed) {
     constexpr double nearly = 1.015;
@@ -149,8 +163,19 @@ void msm_extremes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_b
     if (b.n) msm_consider(choice, b.n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
     choice.enough = nearly * choice.cost;
     if (b.n) msm_consider(choice, b.n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
-    *best = choice.bytes;
+    msm_choice<F> measured(d, SIZE_MAX, streamed);
+    if (b.n) msm_visit_preferred(measured, b, b.n);
+    *best = measured.bytes ? measured.bytes : choice.bytes;
     *least = choice.bytes ? choice.least : 0;
+}
+template <class F> void msm_way(zk_cuda_msm_way *way, const zk_cuda *d, const zk_cuda_bases &b) {
+    msm_choice<F> choice(d, zk_cuda_bytes_free(d), false);
+    choice.one_is_enough = true;
+    if (b.n) msm_visit_preferred(choice, b, b.n);
+    if (b.n && choice.bytes == 0)
+        msm_consider(choice, b.n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
+    *way = choice.bytes ? zk_cuda_msm_way{choice.shape.windows.n_windows, choice.config.capacity, choice.config.lanes}
+                        : zk_cuda_msm_way{0, 0, 0};
 }
 template <class F> void msm_bytes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases &b) {
     msm_extremes<F>(best, least, d, b, false);
@@ -385,7 +410,8 @@ cuzk_status msm_allocate(msm_job<F> *job, workspace_piece *piece, const zk_cuda_
     for (;;) {
         msm_choice<F> choice(d, room, streamed);
         choice.one_is_enough = !streamed;
-        msm_consider(choice, n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
+        msm_visit_preferred(choice, b, n);
+        if (choice.bytes == 0) msm_consider(choice, n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
         if (choice.bytes == 0)
             return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "msm of %zu points: needs %zu bytes of device memory, %zu are free",
                            n, choice.least, zk_cuda_bytes_free(d));

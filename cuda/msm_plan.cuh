@@ -83,7 +83,9 @@ struct msm_config {
 };
 struct msm_limits { /* what may be chosen: 0 is free */
     u32 windows, capacity, lanes;
-    size_t slice; /* at most */
+    size_t slice;       /* at most */
+    bool whole = false; /* all points at once */
+    bool any() const { return windows || capacity || lanes; }
 };
 /* Calls visit(config, shape, cost) for every way that is considered for n points, cost in additions. */
 struct msm_visitor {
@@ -107,6 +109,7 @@ size_t plan_ranges(msm_range *out, const msm_shape &shape, const msm_config &con
 
 /* For one group; explicit instances in msm_g1.cu and msm_g2.cu. */
 template <class F> void msm_bytes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases &bases);
+template <class F> void msm_way(zk_cuda_msm_way *way, const zk_cuda *d, const zk_cuda_bases &bases);
 template <class F> void masked_sum_bytes(size_t *best, size_t *least, const zk_cuda *d, size_t n);
 template <class F> void streamed_bytes(size_t *best, size_t *least, const zk_cuda *d, int kind, size_t n);
 template <class F> cuzk_status bases_prepare(const zk_cuda_bases *bases, zk_cuda *d, cuzk_err *err);

@@ -5,8 +5,10 @@
 #include "backend/arrays.h"
 #include "backend/cuda.h"
 #include "backend/cuda_impl.h"
+#include "backend/tuning.h"
 #include "base/alloc.h"
 #include "base/bitmap.h"
+#include "base/log.h"
 
 typedef struct cuda_buffer {
     zk_buffer base;
@@ -383,7 +385,25 @@ static const zk_array_ops array_ops = {
 
 #define MAX_LOG2_N 28 /* of the transforms */
 
-cuzk_status zk_backend_cuda_count(int *n, cuzk_err *err) { return zk_cuda_device_count(n, err); }
+/* The table that `cuzk tune` wrote for this device, if there is one. */
+static void read_tuning(cuda_backend *cuda) {
+    cuzk_err err = {0};
+    char *path = NULL;
+    zk_tuning *tuning = zk_malloc(sizeof *tuning);
+    cuzk_status status = tuning ? zk_tuning_path(&path, cuda->base.caps.device, &err) : CUZK_OUT_OF_MEMORY;
+    if (status == CUZK_OK) status = zk_tuning_read(tuning, path, cuda->base.caps.device, &err);
+    if (status == CUZK_OK)
+        zk_tuning_apply(&cuda->base, tuning);
+    else if (status != CUZK_NOT_FOUND)
+        ZK_LOG_WARN("the table of `cuzk tune` is not used", zk_kv_str("why", err.message));
+    free(path);
+    free(tuning);
+}
+
+cuzk_status zk_backend_cuda_count(int *n, cuzk_err *err) {
+    *n = 0;
+    return zk_cuda_device_count(n, err);
+}
 
 cuzk_status zk_backend_open_cuda(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool,
                                  cuzk_err *err) {
@@ -411,6 +431,7 @@ cuzk_status zk_backend_open_cuda(zk_backend **backend, int ordinal, uint64_t mem
         .memory_bytes = zk_cuda_bytes_free(cuda->device),
     };
     snprintf(cuda->base.caps.device, sizeof cuda->base.caps.device, "%s", zk_cuda_name(cuda->device));
+    read_tuning(cuda);
     *backend = &cuda->base;
     return CUZK_OK;
 }

@@ -44,7 +44,7 @@ if(CMAKE_CXX_COMPILER)
   # The CUDA backend on emulated kernels: the tests of Groth16 on the other device.
   target_link_libraries(zk_cuda_emulated INTERFACE $<LINK_ONLY:zk_program> $<LINK_ONLY:zk_hash> $<LINK_ONLY:zk_curve> $<LINK_ONLY:zk_base>)
   set(backend_dir ${CMAKE_SOURCE_DIR}/src/backend)
-  add_library(zk_device_emulated STATIC EXCLUDE_FROM_ALL ${backend_dir}/cuda.c ${backend_dir}/cuda_memory.c ${backend_dir}/cuda_points.c)
+  add_library(zk_device_emulated STATIC EXCLUDE_FROM_ALL ${backend_dir}/cuda.c ${backend_dir}/cuda_memory.c ${backend_dir}/cuda_points.c ${backend_dir}/cuda_tune.c)
   target_include_directories(zk_device_emulated PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(zk_device_emulated PUBLIC cuzk_flags zk_backend zk_cuda_emulated)
   cuzk_test(test_cuda_groth16 ${CMAKE_CURRENT_LIST_DIR}/groth16_toy_test.c LINK zk_groth16 zk_device_emulated)
