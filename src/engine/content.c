@@ -50,6 +50,14 @@ void zk_spool_path(char path[ZK_SPOOL_PATH_BYTES], const char *spool_dir, const 
 
 /* ---- writing ---- */
 
+/* The spool is ours: a folder that is gone or cannot be written is a fault of the disk, not of who sends the content.
+ */
+static cuzk_status of_disk(cuzk_status status, cuzk_err *err) {
+    if (status != CUZK_BAD_INPUT && status != CUZK_NOT_FOUND) return status;
+    if (err) err->status = CUZK_IO;
+    return CUZK_IO;
+}
+
 cuzk_status zk_content_open(zk_content **out, const char *spool_dir, uint64_t max_bytes, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     char path[ZK_SPOOL_PATH_BYTES];
@@ -58,8 +66,8 @@ cuzk_status zk_content_open(zk_content **out, const char *spool_dir, uint64_t ma
     content->max_bytes = max_bytes;
     ZK_GOTO(zk_job_id_make(content->job_id, err));
     zk_spool_path(path, spool_dir, content->job_id);
-    ZK_GOTO(zk_file_writer_create(&content->writer, path, err));
-    ZK_GOTO(zk_file_writer_write(content->writer, file_magic, sizeof file_magic, err));
+    ZK_GOTO(of_disk(zk_file_writer_create(&content->writer, path, err), err));
+    ZK_GOTO(of_disk(zk_file_writer_write(content->writer, file_magic, sizeof file_magic, err), err));
     zk_sha256_init(&content->digest);
     *out = content;
     content = NULL;
@@ -86,7 +94,7 @@ static void put(zk_content *content, const void *data, size_t n) {
     if (content->failure.status) return;
     zk_sha256_update(&content->digest, data, n);
     cuzk_status status = zk_file_writer_write(content->writer, data, n, &content->failure);
-    content->failure.status = status;
+    content->failure.status = of_disk(status, &content->failure);
 }
 
 cuzk_status zk_content_field_begin(zk_content *content, zk_content_field field, uint64_t n_bytes, cuzk_err *err) {
@@ -170,11 +178,11 @@ cuzk_status zk_content_commit(zk_content_meta *meta, uint64_t *file_bytes, zk_co
     memcpy(meta->job_id, content->job_id, sizeof meta->job_id);
     memcpy(meta->request_id, request_id, meta->n_request_id);
     digest_finish(meta->digest, &content->digest, meta);
-    ZK_GOTO(zk_file_writer_write(content->writer, meta, sizeof *meta, err));
+    ZK_GOTO(of_disk(zk_file_writer_write(content->writer, meta, sizeof *meta, err), err));
     *file_bytes = zk_file_writer_offset(content->writer);
     zk_file_writer *writer = content->writer;
     content->writer = NULL;
-    ZK_GOTO(zk_file_writer_commit(writer, err));
+    ZK_GOTO(of_disk(zk_file_writer_commit(writer, err), err));
 out:
     zk_content_abort(content);
     return status;

@@ -451,8 +451,9 @@ static cuzk_status join(zk_submitted *s, zk_engine *engine, const zk_content_met
     zk_journal_state state;
     bool found = false;
     if (!meta->n_request_id) return CUZK_OK;
-    ZK_TRY(engine->journal->ops->find(&found, id, &state, engine->journal, meta->request_id, meta->n_request_id,
-                                      meta->digest, err));
+    cuzk_status status = engine->journal->ops->find(&found, id, &state, engine->journal, meta->request_id,
+                                                    meta->n_request_id, meta->digest, err);
+    ZK_TRY(engine_journal_went(engine, status, err));
     if (!found) return CUZK_OK;
     if (state == ZK_JOURNAL_OPEN) ZK_TRY(engine_fleet_know(engine, id, err));
     bool raised = false;
@@ -484,11 +485,12 @@ static cuzk_status accept(bool *accepted, zk_submitted *s, zk_engine *engine, co
                           uint64_t file_bytes, cuzk_err *err) {
     char path[ZK_SPOOL_PATH_BYTES];
     zk_spool_path(path, engine->options.spool_dir, meta->job_id);
-    ZK_TRY(engine->journal->ops->accept(accepted, engine->journal, meta, file_bytes, path, err));
+    cuzk_status status = engine->journal->ops->accept(accepted, engine->journal, meta, file_bytes, path, err);
+    ZK_TRY(engine_journal_went(engine, status, err));
     if (!*accepted) return CUZK_OK;
     pthread_mutex_lock(&engine->lock);
     engine_job *job = engine_job_find(engine, meta->job_id); /* the fleet may have told already */
-    cuzk_status status = job ? CUZK_OK : engine_job_add(&job, engine, meta, file_bytes, err);
+    status = job ? CUZK_OK : engine_job_add(&job, engine, meta, file_bytes, err);
     if (status == CUZK_OK) {
         job->recovered = zk_journal_is_shared(engine->journal); /* others may be first with a partition */
         memcpy(s->job_id, meta->job_id, sizeof s->job_id);

@@ -346,6 +346,8 @@ typedef struct zk_engine_status {
     uint64_t n_prepared_ahead;          /* partitions whose inputs were made beside the proof of another */
     uint64_t unaccounted_ns, traced_ns; /* sums over partitions: what no span covers, and all */
     uint64_t spool_bytes, journal_bytes;
+    char journal_error[512]; /* "": the last call of the journal succeeded */
+    uint32_t n_unwritten;    /* jobs that have ended, which the journal could not be told yet */
     uint32_t n_watches;
     bool fleet, fleet_lost; /* shares its journal; and cannot reach it */
     const zk_machine_view *machines;

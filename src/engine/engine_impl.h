@@ -265,6 +265,7 @@ struct zk_engine {
     engine_trace *traces; /* newest first */
     size_t trace_bytes;
     uint32_t n_watches;
+    char journal_error[512];
     /* a shared journal */
     pthread_t fleet_thread;
     bool fleet_running;
@@ -298,6 +299,9 @@ void engine_job_over(zk_engine *engine, engine_job *job, zk_result *result);
 /* Again for jobs that the journal could not take. Without the lock. */
 void engine_jobs_retry(zk_engine *engine);
 void engine_job_finish_if_done(zk_engine *engine, engine_job *job); /* without the lock */
+
+/* Remembers for the status how a call of the journal went; returns its status. Without the lock. */
+cuzk_status engine_journal_went(zk_engine *engine, cuzk_status status, const cuzk_err *err);
 
 /* ---- devices.c ---- */
 /* Which devices `devices` of the options means. */

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/span.h"
 #include "engine/engine_impl.h"
+#include "groth16/verify.h"
 
 uint64_t engine_ms(uint64_t ns) { return ns / 1000000; }
 
@@ -122,6 +123,17 @@ cuzk_status engine_job_recover(zk_engine *engine, engine_job *job, cuzk_err *err
     return status;
 }
 
+cuzk_status engine_journal_went(zk_engine *engine, cuzk_status status, const cuzk_err *err) {
+    if (status != CUZK_OK && status != CUZK_IO) return status; /* says nothing about the disk */
+    pthread_mutex_lock(&engine->lock);
+    snprintf(engine->journal_error, sizeof engine->journal_error, "%s",
+             status == CUZK_OK ? ""
+             : err             ? err->message
+                               : "the journal fails");
+    pthread_mutex_unlock(&engine->lock);
+    return status;
+}
+
 /* ---- the end ---- */
 
 static const zk_journal_state state_of[] = {
@@ -168,7 +180,8 @@ static cuzk_status write_end(bool *ended, zk_engine *engine, const engine_job *j
         .gpu_compute_ms = r->gpu_compute_ms,
         .total_ms = r->total_ms,
     };
-    ZK_TRY(engine->journal->ops->end(ended, engine->journal, job->meta.job_id, &end, err));
+    cuzk_status status = engine->journal->ops->end(ended, engine->journal, job->meta.job_id, &end, err);
+    ZK_TRY(engine_journal_went(engine, status, err));
     remove_spool(engine, job);
     return CUZK_OK;
 }
@@ -341,6 +354,26 @@ void zk_result_clear(zk_result *result) {
     *result = (zk_result){0};
 }
 
+/* A proof that the disk has changed never leaves. */
+static cuzk_status check_kept(const zk_result *r, cuzk_err *err) {
+    zk_proof proof;
+    for (size_t at = 0; at < r->n_proof; at += ZK_PROOF_BYTES)
+        if (r->n_proof - at < ZK_PROOF_BYTES || zk_proof_decode(&proof, r->proof + at, NULL) != CUZK_OK)
+            return ZK_FAIL(err, CUZK_IO, "job %s: the journal is damaged: what it has of the proof is no proof",
+                           r->job_id);
+    return CUZK_OK;
+}
+
+static cuzk_status kept_result(zk_result *result, zk_engine *engine, const char *job_id, cuzk_err *err) {
+    cuzk_err own = {0}, *e = err ? err : &own;
+    cuzk_status status = engine->journal->ops->result(result, engine->journal, job_id, e);
+    if (status == CUZK_OK) {
+        status = check_kept(result, e);
+        if (status != CUZK_OK) zk_result_clear(result);
+    }
+    return engine_journal_went(engine, status, e);
+}
+
 cuzk_status zk_engine_watch(zk_watch **out, zk_engine *engine, const char *job_id, zk_watch_fn fn, void *ctx,
                             cuzk_err *err) {
     if (out) *out = NULL;
@@ -373,7 +406,7 @@ cuzk_status zk_engine_watch(zk_watch **out, zk_engine *engine, const char *job_i
         return CUZK_OK;
     }
     zk_result result;
-    ZK_TRY(engine->journal->ops->result(&result, engine->journal, job_id, err));
+    ZK_TRY(kept_result(&result, engine, job_id, err));
     fn(ctx, &result);
     zk_result_clear(&result);
     return CUZK_OK;

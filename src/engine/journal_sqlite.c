@@ -172,10 +172,20 @@ static binding begin(sqlite_journal *self, statement_id id) {
     return (binding){.statement = self->statement[id], .code = SQLITE_OK};
 }
 
+/* A journal that turns out damaged while it is in use is nobody's bad input: the same call may succeed once it is
+ * mended.
+ */
+static cuzk_status fail_in_use(sqlite_journal *self, const char *what, int code, cuzk_err *err) {
+    cuzk_status status = zk_journal_fail(self->db, self->path, what, code, err);
+    if (status != CUZK_BAD_INPUT) return status;
+    if (err) err->status = CUZK_IO;
+    return CUZK_IO;
+}
+
 /* Releases the statement and the lock; keeps the status of a failure. */
 static cuzk_status finish(sqlite_journal *self, binding *b, const char *what, int wanted, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
-    if (b->code != wanted) status = zk_journal_fail(self->db, self->path, what, b->code, err);
+    if (b->code != wanted) status = fail_in_use(self, what, b->code, err);
     sqlite3_reset(b->statement);
     sqlite3_clear_bindings(b->statement);
     pthread_mutex_unlock(&self->lock);
@@ -302,7 +312,7 @@ static cuzk_status journal_end(bool *ended, zk_journal *journal, const char *job
     int code = b.code;
     cuzk_status status = CUZK_OK;
     if (code != SQLITE_DONE) {
-        status = zk_journal_fail(self->db, self->path, "ending a job", code, err);
+        status = fail_in_use(self, "ending a job", code, err);
         sqlite3_reset(b.statement);
         if (open && !sqlite3_get_autocommit(self->db)) sqlite3_exec(self->db, "ROLLBACK", NULL, NULL, NULL);
         *ended = false;

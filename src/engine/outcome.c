@@ -130,6 +130,7 @@ void engine_task_proved(engine_lane *lane, const zk_ipc_message *done) {
     cuzk_err err = {0};
     cuzk_status status = CUZK_OK;
     if (!single) status = engine->journal->ops->partition_done(&first, engine->journal, job->meta.job_id, &kept, &err);
+    if (!single) status = engine_journal_went(engine, status, &err);
     if (status != CUZK_OK)
         ZK_LOG_ERROR(shared ? "a partition could not be written to the journal; it is kept and written later"
                             : "a partition could not be written to the journal; only a restart would notice",

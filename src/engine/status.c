@@ -403,7 +403,11 @@ static void view_counters(zk_engine_status *s, zk_queue_view *queues, const zk_e
     s->unaccounted_ns = engine->unaccounted_ns;
     s->traced_ns = engine->traced_ns;
     s->n_watches = engine->n_watches;
-    for (size_t i = 0; i < engine->n_jobs; i++) s->spool_bytes += engine->jobs[i]->file_bytes;
+    memcpy(s->journal_error, engine->journal_error, sizeof s->journal_error);
+    for (size_t i = 0; i < engine->n_jobs; i++) {
+        s->spool_bytes += engine->jobs[i]->file_bytes;
+        s->n_unwritten += engine->jobs[i]->phase == ENGINE_UNWRITTEN;
+    }
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         s->retire_pending_bytes += engine->lanes[i].retire_pending_bytes;
         s->retire_pending_items += engine->lanes[i].retire_pending_items;

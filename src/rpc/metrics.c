@@ -206,6 +206,10 @@ static void print(FILE *out, const zk_engine_status *st) {
     put_seconds(out, "cuzk_unaccounted_seconds_total", "Time of partitions that no span covers.", st->unaccounted_ns);
     put(out, "cuzk_spool_bytes", "gauge", "Content of jobs on disk.", st->spool_bytes);
     put(out, "cuzk_journal_bytes", "gauge", "Size of the journal.", st->journal_bytes);
+    put(out, "cuzk_journal_failing", "gauge", "1 while the journal cannot be written or read.",
+        st->journal_error[0] != 0);
+    put(out, "cuzk_jobs_unwritten", "gauge", "Jobs that have ended, which the journal could not be told yet.",
+        st->n_unwritten);
     put_fleet(out, st);
     put_histograms(out, st);
 }

@@ -230,6 +230,11 @@ static void put_status(zk_json_writer *j, const zk_engine_status *st, const zk_r
     zk_json_put_bool(j, "draining", st->draining);
     put_fleet(j, st);
     zk_json_put_u64(j, "retire_pending_bytes", st->retire_pending_bytes);
+    zk_json_begin_object(j, "journal");
+    zk_json_put_u64(j, "bytes", st->journal_bytes);
+    zk_json_put_u64(j, "unwritten", st->n_unwritten);
+    put_text_or_null(j, "error", st->journal_error);
+    zk_json_end(j);
     zk_json_begin_object(j, "rpc");
     zk_json_put_u64(j, "open_calls", rpc->open_calls);
     zk_json_put_u64(j, "waiting_calls", rpc->waiting_calls);

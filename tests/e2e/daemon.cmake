@@ -1,1 +1,2 @@
 cuzk_test_script(e2e_daemon ${CMAKE_CURRENT_LIST_DIR}/daemon.sh)
+cuzk_test_script(e2e_disk ${CMAKE_CURRENT_LIST_DIR}/disk.sh)

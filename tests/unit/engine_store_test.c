@@ -145,6 +145,59 @@ static void test_salvage_head(void) { salvage_after("journal-h", 0, 100, false);
 static void test_salvage_first_page(void) { salvage_after("journal-f", 100, 3000, false); }
 static void test_salvage_page(void) { salvage_after("journal-p", 6 * 4096, 4096, true); }
 
+/* Damage that shows while the journal is open: an error of the disk that names the way out, never somebody's bad input,
+ * and never a wrong result: what is read is what was written, or is refused by whoever decodes it. */
+static void test_damaged_in_use(void) {
+    enum { N = 200, N_PROOF = 100 * 192 }; /* more than SQLite keeps in memory */
+    const char *path = test_path("journal-u"), *spool = test_path("journal-u.spool");
+    zk_journal *journal = NULL;
+    cuzk_err err = {0};
+    static zk_content_meta meta[N];
+    uint8_t *proof = malloc(N_PROOF);
+    memset(proof, 0x5c, N_PROOF);
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    for (unsigned i = 0; i < N; i++) {
+        bool ended;
+        suite_job(&meta[i], journal, spool, "x", "one");
+        zk_journal_end end = {.state = ZK_JOURNAL_COMPLETED, .proof = proof, .n_proof = N_PROOF};
+        ZK_CHECK_OK(journal->ops->end(&ended, journal, meta[i].job_id, &end, &err), err);
+    }
+    journal->ops->close(journal);
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    damage(path, 400 * 4096, 500 * 4096);
+    unsigned n_failed = 0, n_good = 0;
+    for (unsigned i = 0; i < N; i++) {
+        zk_result result;
+        zk_err_reset(&err);
+        cuzk_status status = journal->ops->result(&result, journal, meta[i].job_id, &err);
+        if (status == CUZK_OK && result.n_proof == N_PROOF && memcmp(result.proof, proof, N_PROOF) == 0) n_good++;
+        if (status == CUZK_OK) zk_result_clear(&result);
+        if (status == CUZK_OK) continue;
+        n_failed++;
+        ZK_CHECKF(status == CUZK_IO && strstr(err.message, "cuzk journal salvage"), "%s", err.message);
+    }
+    ZK_CHECKF(n_failed > 0 && n_good > 0, "%u failed, %u good", n_failed, n_good);
+    journal->ops->close(journal);
+    free(proof);
+}
+
+/* A spool that cannot be written is a fault of the disk, too. */
+static void test_spool_gone(void) {
+    const char *spool = test_path("gone");
+    zk_content *content = NULL;
+    cuzk_err err = {0};
+    ZK_CHECK(zk_content_open(&content, spool, 1000, &err) == CUZK_IO && strstr(err.message, "gone"));
+    zk_err_reset(&err);
+    content = suite_content(spool, 100, "vanilla");
+    char command[600];
+    snprintf(command, sizeof command, "rm -rf '%s'", spool);
+    ZK_CHECK(system(command) == 0);
+    zk_engine_request request = {.request_id = "x", .kind = ZK_KIND_POREP};
+    zk_content_meta meta;
+    uint64_t bytes;
+    ZK_CHECK(zk_content_commit(&meta, &bytes, content, &request, &err) == CUZK_IO);
+}
+
 /* ---- the rest ---- */
 
 static void test_circuits(void) {
@@ -188,9 +241,10 @@ static void test_memory_groups(void) {
 
 int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
-        ZK_CASE(test_content),      ZK_CASE(test_content_limits),     ZK_CASE(test_journal),
-        ZK_CASE(test_salvage_head), ZK_CASE(test_salvage_first_page), ZK_CASE(test_salvage_page),
-        ZK_CASE(test_circuits),     ZK_CASE(test_memory_groups),
+        ZK_CASE(test_content),        ZK_CASE(test_content_limits),     ZK_CASE(test_journal),
+        ZK_CASE(test_salvage_head),   ZK_CASE(test_salvage_first_page), ZK_CASE(test_salvage_page),
+        ZK_CASE(test_damaged_in_use), ZK_CASE(test_spool_gone),         ZK_CASE(test_circuits),
+        ZK_CASE(test_memory_groups),
     };
     zk_log_set_level(ZK_LOG_OFF);
     test_dir_make();

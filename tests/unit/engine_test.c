@@ -99,6 +99,35 @@ static void test_idempotency(void) {
     zk_engine_destroy(engine);
 }
 
+/* A kept proof that the disk has changed is an error, not a result. */
+static void test_damaged_proof(void) {
+    zk_engine_options options = test_options("damaged");
+    zk_engine *engine = test_engine(&options);
+    zk_submitted s;
+    zk_result result;
+    cuzk_err err = {0};
+    uint8_t *data = NULL, *at;
+    size_t n = 0;
+    test_submit(&s, engine, test_request(ZK_KIND_WINDOW, "a", 1));
+    test_await(&result, engine, s.job_id);
+    ZK_CHECK(result.n_proof == ZK_PROOF_BYTES);
+    zk_engine_destroy(engine);
+    ZK_CHECK_OK(zk_file_read(&data, &n, options.journal_path, 1 << 24, &err), err);
+    at = memmem(data, n, result.proof, result.n_proof);
+    ZK_CHECK(at != NULL);
+    at[100] ^= 4;
+    ZK_CHECK_OK(zk_file_write(options.journal_path, data, n, &err), err);
+    free(data);
+    zk_result_clear(&result);
+    engine = test_engine(&options);
+    ZK_CHECK(zk_engine_await(&result, engine, s.job_id, 1000, NULL, NULL, &err) == CUZK_IO);
+    ZK_CHECKF(strstr(err.message, "damaged") && !result.n_proof, "%s", err.message);
+    zk_engine_status *status = test_status(engine);
+    ZK_CHECK(strstr(status->journal_error, "damaged"));
+    zk_engine_status_destroy(status);
+    zk_engine_destroy(engine);
+}
+
 /* A failure is never kept; a vanilla proof that does not hold is one. */
 static void test_failure(void) {
     zk_engine_options options = test_options("failure");
@@ -610,13 +639,13 @@ static void test_flat_memory(void) {
 
 int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
-        ZK_CASE(test_prove),       ZK_CASE(test_partitions),   ZK_CASE(test_idempotency),
-        ZK_CASE(test_failure),     ZK_CASE(test_missing_keys), ZK_CASE(test_preload_evict),
-        ZK_CASE(test_budget),      ZK_CASE(test_cancel),       ZK_CASE(test_time_limit),
-        ZK_CASE(test_priorities),  ZK_CASE(test_overtaking),   ZK_CASE(test_worker_killed),
-        ZK_CASE(test_poison),      ZK_CASE(test_device_error), ZK_CASE(test_wrong_proofs),
-        ZK_CASE(test_concurrent),  ZK_CASE(test_drain),        ZK_CASE(test_daemon_killed),
-        ZK_CASE(test_flat_memory),
+        ZK_CASE(test_prove),       ZK_CASE(test_partitions),    ZK_CASE(test_idempotency),
+        ZK_CASE(test_failure),     ZK_CASE(test_missing_keys),  ZK_CASE(test_preload_evict),
+        ZK_CASE(test_budget),      ZK_CASE(test_cancel),        ZK_CASE(test_time_limit),
+        ZK_CASE(test_priorities),  ZK_CASE(test_overtaking),    ZK_CASE(test_worker_killed),
+        ZK_CASE(test_poison),      ZK_CASE(test_device_error),  ZK_CASE(test_wrong_proofs),
+        ZK_CASE(test_concurrent),  ZK_CASE(test_drain),         ZK_CASE(test_daemon_killed),
+        ZK_CASE(test_flat_memory), ZK_CASE(test_damaged_proof),
     };
     if (argc > 1 && strcmp(argv[1], "worker") == 0) return test_worker_main(argc, argv);
     if (setjmp(zk_test_jump) != 0) return 2;

@@ -1,0 +1,164 @@
+#!/bin/sh
+# What the daemon does when its disk is full, refuses to be written, or has gone bad, while it runs and at its start.
+# Needs to mount a small file system: as root, or in a user name space; else nothing is tested.
+set -u
+: "${CUZK:?}"
+here=$(cd "$(dirname "$0")" && pwd)
+if [ "${CUZK_DISK_INSIDE:-}" != 1 ]; then
+    "$CUZK" daemon --help 2>&1 | grep daemon.listen >/dev/null || { echo "0 passed, 0 failed (no daemon in this build)"; exit 0; }
+    unshare -m true 2>/dev/null && exec env CUZK_DISK_INSIDE=1 unshare -m "$0" "$@"
+    unshare -rm true 2>/dev/null && exec env CUZK_DISK_INSIDE=1 unshare -rm "$0" "$@"
+    echo "0 passed, 0 failed (nothing can be mounted here)"
+    exit 0
+fi
+work=$(mktemp -d)
+disk=$work/disk
+mkdir "$disk" "$work/keys"
+mount -t tmpfs -o size=4m tmpfs "$disk" || { echo "0 passed, 0 failed (nothing can be mounted here)"; exit 0; }
+daemon=""
+trap 'if [ -n "$daemon" ]; then kill -9 "$daemon" 2>/dev/null; wait "$daemon" 2>/dev/null; fi; umount "$disk" 2>/dev/null; rm -rf "$work"' EXIT
+passed=0 failed=0
+pass() { passed=$((passed + 1)); echo "ok $1"; }
+fail() { failed=$((failed + 1)); echo "FAIL $1"; }
+# expect NAME EXIT_CODE TEXT command...
+expect() {
+    name=$1 code=$2 text=$3
+    shift 3
+    "$@" >"$work/out" 2>&1
+    found=$?
+    if [ $found = "$code" ] && grep -q -e "$text" "$work/out"; then pass "$name"; else
+        fail "$name: exit $found, expected $code and \"$text\""
+        cat "$work/out"
+    fi
+}
+wait_for() {
+    for _ in $(seq 200); do
+        grep -q -e "$1" "$work/log" && return 0
+        sleep 0.05
+    done
+    fail "the log never says: $1"
+    cat "$work/log"
+    return 1
+}
+start() {
+    : >"$work/log"
+    "$CUZK" daemon --listen "$CUZK_CONNECT" --journal "$disk/journal.db" --srs.param_cache "$work/keys" \
+        --scheduler.express_workers false "$@" >"$work/log" 2>&1 &
+    daemon=$!
+    wait_for 'msg=ready' || exit 1
+}
+stop() {
+    kill "-${1:-TERM}" "$daemon"
+    wait "$daemon" 2>/dev/null
+    daemon=""
+}
+fill() { dd if=/dev/zero of="$disk/ballast" bs=4096 2>/dev/null; }
+empty() { rm -f "$disk/ballast"; }
+# a request of its own each
+request() { sed "s/\"request_id\":\"[^\"]*\"/\"request_id\":\"$1\"/" "$work/winning.json" >"$work/$1.json"; }
+submit() { request "$1"; "$CUZK" submit --request "$work/$1.json"; }
+job_of() { grep -o 'job-[0-9a-f-]*' "$work/out" | head -1; }
+verified() {
+    if "$CUZK" verify --request "$work/winning.json" --params "$work/keys" "$2" >"$work/out" 2>&1; then pass "$1"; else
+        fail "$1"
+        cat "$work/out"
+    fi
+}
+export CUZK_CONNECT=unix://$work/cuzk.sock
+"$CUZK" setup winning --sector-size 2KiB --out "$work/keys" --test-toxic "$here/../vectors/toxic.json" >"$work/out" 2>&1 ||
+    { cat "$work/out"; exit 1; }
+"$CUZK" sample winning --sector-size 2KiB -o "$work/winning.json" >/dev/null
+
+# full while it runs
+start
+expect "a first proof" 0 "job-" submit first
+job=$(job_of)
+expect "is awaited" 0 "completed" "$CUZK" await "$job" -o "$work/first.proof"
+fill
+expect "full: a request is refused" 4 "UNAVAILABLE.*No space left" submit refused
+expect "full: others are answered" 0 "porep-c2" "$CUZK" status
+expect "full: a kept proof is there" 0 "completed" "$CUZK" await "$job" -o "$work/again.proof"
+cmp -s "$work/first.proof" "$work/again.proof" && pass "and is the same" || fail "and is the same"
+[ -z "$(ls -A "$disk/journal.db.spool")" ] && pass "nothing is left in the spool" || fail "nothing is left in the spool"
+empty
+expect "space again: a request is taken" 0 "job-" submit second
+job=$(job_of)
+fill
+expect "full at the end of a job: its proof is given out" 0 "completed" "$CUZK" await "$job" -o "$work/second.proof"
+verified "and holds" "$work/second.proof"
+wait_for "journal could not be told the end" && pass "the log says that the journal lacks it"
+expect "metrics say so" 0 "^cuzk_jobs_unwritten 1" "$CUZK" metrics
+expect "a later question is answered" 0 "completed" "$CUZK" await "$job" -o "$work/second.proof"
+empty
+sleep 2.5
+expect "space again: the journal has caught up" 0 "^cuzk_jobs_unwritten 0" "$CUZK" metrics
+stop
+start
+expect "after a restart the proof is kept" 0 "completed" "$CUZK" await "$job" -o "$work/again.proof"
+cmp -s "$work/second.proof" "$work/again.proof" && pass "the same one" || fail "the same one"
+
+# full, and killed before the journal could be told
+expect "another request" 0 "job-" submit third
+job=$(job_of)
+fill
+expect "its proof on a full disk" 0 "completed" "$CUZK" await "$job" -o "$work/third.proof"
+stop KILL
+: >"$work/log"
+"$CUZK" daemon --listen "$CUZK_CONNECT" --journal "$disk/journal.db" --srs.param_cache "$work/keys" >"$work/log" 2>&1 &
+daemon=$!
+for _ in $(seq 100); do
+    kill -0 "$daemon" 2>/dev/null || break
+    grep -q 'msg=ready' "$work/log" && break
+    sleep 0.05
+done
+if grep -q 'msg=ready' "$work/log"; then
+    expect "a start on a full disk: questions are answered" 0 "porep-c2" "$CUZK" status
+    stop KILL
+else
+    wait "$daemon" 2>/dev/null
+    daemon=""
+    if grep -q "journal" "$work/log"; then pass "a start on a full disk names the journal"; else
+        fail "a start on a full disk"
+        cat "$work/log"
+    fi
+fi
+empty
+start
+expect "killed meanwhile: the job is proved once more" 0 "completed" "$CUZK" await "$job" -o "$work/third.proof"
+verified "and that proof holds" "$work/third.proof"
+
+# writes fail while it runs: a file may not grow any more
+prlimit --pid "$daemon" --fsize=1:unlimited
+expect "no writing: a request is refused" 4 "UNAVAILABLE" submit unwritable
+expect "no writing: others are answered" 0 "porep-c2" "$CUZK" status
+prlimit --pid "$daemon" --fsize=unlimited:unlimited
+expect "writing again: a request is taken" 0 "job-" submit fourth
+job=$(job_of)
+expect "and proved" 0 "completed" "$CUZK" await "$job" -o "$work/fourth.proof"
+mv "$disk/journal.db.spool" "$disk/elsewhere"
+expect "the spool folder is gone: a request is refused" 4 "UNAVAILABLE" submit gone
+mv "$disk/elsewhere" "$disk/journal.db.spool"
+stop
+
+# read-only at the start
+mount -o remount,ro "$disk"
+expect "a read-only disk is no start" 4 "journal.db.*Read-only" "$CUZK" daemon --listen "$CUZK_CONNECT" \
+    --journal "$disk/journal.db" --srs.param_cache "$work/keys"
+mount -o remount,rw "$disk"
+
+# bad at the start, and the way out
+start --test-worker-fault hang@synthesize:1+
+expect "a request that is not done" 0 "job-" submit fifth
+job=$(job_of)
+stop KILL
+dd if=/dev/urandom of="$disk/journal.db" bs=1 count=64 conv=notrunc 2>/dev/null
+rm -f "$disk/journal.db-wal" "$disk/journal.db-shm"
+expect "a damaged journal is no start" 3 "cuzk journal salvage $disk/journal.db" "$CUZK" daemon --listen "$CUZK_CONNECT" \
+    --journal "$disk/journal.db" --srs.param_cache "$work/keys"
+expect "salvage" 0 "1 taken back from the spool" "$CUZK" journal salvage "$disk/journal.db"
+start
+expect "the job that was not done is done" 0 "completed" "$CUZK" await "$job" -o "$work/fifth.proof"
+verified "and its proof holds" "$work/fifth.proof"
+stop
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
