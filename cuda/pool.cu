@@ -307,7 +307,8 @@ cuzk_status zk_cuda_alloc_beside(zk_dptr *buffer, zk_cuda *d, size_t bytes, size
     if (bytes > p->limit)
         return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu bytes, the device pool has %zu", name, bytes, p->limit);
     const size_t need = bytes ? round_up(bytes, ALIGN) : ALIGN;
-    if (should_fail()) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu bytes of device memory refused for a test", name, need);
+    if (should_fail())
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu bytes of device memory refused for a test", name, need);
     cudaError_t error;
     try {
         error = take(&at, p, d->ordinal, need, keep);
@@ -349,7 +350,10 @@ void zk_cuda_free(zk_cuda *d, zk_dptr buffer) {
 }
 
 size_t zk_cuda_bytes_limit(const zk_cuda *d) { return d->pool.limit; }
-size_t zk_cuda_bytes_free(const zk_cuda *d) { return d->pool.limit - d->pool.used; }
+size_t zk_cuda_bytes_free(const zk_cuda *d) {
+    const size_t used = d->pool.used; /* what is backed is rounded up, so this may pass the limit by a little */
+    return used < d->pool.limit ? d->pool.limit - used : 0;
+}
 size_t zk_cuda_bytes_peak(const zk_cuda *d) { return d->pool.peak; }
 
 size_t zk_cuda_bytes_in_a_row(zk_cuda *d) {
