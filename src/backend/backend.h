@@ -4,9 +4,9 @@
  * and runs the stages of a proof on buffers of its own. Groth16 is written against this header alone, so that the same
  * stages run on the CPU and on a GPU. What a backend knows of a circuit is its zk_program.
  *
- * A device fills in four small tables of function pointers; entries marked optional may be NULL. Callers use the
- * functions at the end of this header, which check arguments once and forward. All field elements and points in buffers
- * are in the 64-bit Montgomery forms of field/ and curve/.
+ * A device fills in four small tables of function pointers, and that of arrays.h if it prepares keys; entries marked
+ * optional may be NULL. Callers use the functions at the end of this header, which check arguments once and forward.
+ * All field elements and points in buffers are in the 64-bit Montgomery forms of field/ and curve/.
  *
  * Variables of a circuit are statically *bits* or *full* field elements. The assignment lives in two buffers:
  *   bits   bitmap over all aux variables (wide positions zero), ceil(n_aux/64) words
@@ -18,6 +18,10 @@
  * Order: operations of one stream run in order; a NULL stream is the device's default stream, and a device without
  * streams runs everything before it returns. What an operation writes to host memory (results, counts) is valid after
  * zk_backend_wait on its stream. Buffers, programs, points and selections must outlive the operations on them.
+ *
+ * Threads: one thread at a time drives a stream, the default one included; several streams of a backend may be driven
+ * side by side. Programs, keys and streams are loaded, made and given back by one thread while no other uses the
+ * backend.
  */
 #ifndef ZK_BACKEND_BACKEND_H
 #define ZK_BACKEND_BACKEND_H
@@ -170,6 +174,7 @@ typedef struct zk_residency_ops {
     cuzk_status (*selection_create)(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask,
                                     size_t n_aux, const uint64_t *full_mask, size_t n_values, cuzk_err *err);
     void (*selection_destroy)(zk_selection *selection);
+    /* optional, all or none */
     cuzk_status (*multiples_create)(zk_multiples **multiples, zk_backend *backend, zk_group group, uint64_t n_expected,
                                     cuzk_err *err);
     void (*multiples_destroy)(zk_multiples *multiples);

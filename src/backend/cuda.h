@@ -5,11 +5,12 @@
 #include "backend/backend.h"
 #include "base/pool.h"
 
-/* Devices of this machine. UNSUPPORTED: this build has no CUDA code; DEVICE: no driver, or no device. */
+/* Devices of this machine; *n is 0 on failure. UNSUPPORTED: this build has no CUDA code; DEVICE: no driver, or no
+ * device. */
 cuzk_status zk_backend_cuda_count(int *n, cuzk_err *err) ZK_MUST_USE;
 
 /* Device `ordinal`. memory_bytes: device memory to take at once; 0: as needed, up to what is free. Threads of the pool
- * (borrowed) feed it. One thread at a time may use a backend. */
+ * (borrowed) feed it. Threads: backend.h. */
 cuzk_status zk_backend_open_cuda(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool,
                                  cuzk_err *err) ZK_MUST_USE;
 
