@@ -369,17 +369,21 @@ static int run(const cli_command *self, int argc, char **argv, enum bench_kind k
     const cli_option chain_option = {"chain", "K", CLI_U64, &args.log2_n,
                                      "the chain of 2^K - 8 multiplications with a full-width witness"};
     const cli_option batch_option = {"batch", "N", CLI_U64, &args.batch, "proofs checked together (default 1)"};
-    cli_option options[] = {
+    cli_option table[] = {
+        kind == BENCH_VERIFY ? batch_option : chain_option,
         CLI_BENCH_OPTIONS(args.bench),
         CLI_DEVICE_OPTIONS(args.bench.work),
-        kind == BENCH_VERIFY ? batch_option : chain_option,
         CLI_INPUT_OPTIONS(args.input),
         CLI_KEY_OPTIONS(args.keys),
     };
     const size_t n_input = CLI_N_OPTIONS(CLI_INPUT_OPTIONS(args.input)),
                  n_key = CLI_N_OPTIONS(CLI_KEY_OPTIONS(args.keys));
-    size_t n_options = sizeof options / sizeof options[0];
-    if (kind == BENCH_SYNTHESIZE) n_options -= n_key;
+    cli_option *options = table;
+    size_t n_options = sizeof table / sizeof table[0];
+    if (kind == BENCH_SYNTHESIZE) { /* of an input alone, and no key */
+        options++;
+        n_options -= 1 + n_key;
+    }
     if (kind == BENCH_SETUP || kind == BENCH_VERIFY) n_options -= n_key + n_input;
     bool help = false;
     cuzk_status status = CUZK_OK;
