@@ -4,12 +4,13 @@
  * After a CUZK_DEVICE error the device is to be considered lost.
  *
  * Memory. Buffers and the workspaces of the kernels come from a pool of device memory. It is taken from the driver
- * whole when its size is given, else in segments as need arises, so that nothing is allocated in steady state. When a
- * workspace does not fit a kernel uses a leaner way, or fails with CUZK_OUT_OF_MEMORY and says how much it asked for.
+ * whole when its size is given; else one range of addresses is reserved and backed from its start on as need arises, so
+ * that nothing is allocated in steady state. When a workspace does not fit a kernel uses a leaner way, or fails with
+ * CUZK_OUT_OF_MEMORY and says how much it asked for.
  *
  * Order. Copies and kernels run in order on the device's main stream. Calls whose result goes to host memory return
- * when it is there; all others return at once and zk_cuda_sync waits. One thread at a time may use a device; memory may
- * be taken and freed by several at once.
+ * when it is there; all others return at once and zk_cuda_sync waits. One thread at a time may use a device, and one
+ * each of its queues (zk_cuda_fork); memory may be taken and freed by several at once.
  *
  * Data. Field elements and points are those of src/field and src/curve, byte for byte: Montgomery form, canonical,
  * infinity x = y = 0.
@@ -40,7 +41,8 @@ cuzk_status zk_cuda_open(zk_cuda **device, int ordinal, size_t pool_bytes, cuzk_
 void zk_cuda_close(zk_cuda *device);
 /* A second queue on the device, with a pool of its own of `bytes` from the device's: its calls run beside those of the
  * device and of other queues, each driven by one thread. Buffers of the device can be used by all; who shares one puts
- * the uses in order. Close it before the device. */
+ * the uses in order. To be called by a thread that has opened the device or run a kernel of it. Close it before the
+ * device. */
 cuzk_status zk_cuda_fork(zk_cuda **queue, zk_cuda *device, size_t bytes, cuzk_err *err) ZK_MUST_USE;
 const char *zk_cuda_name(const zk_cuda *device); /* what the device calls itself */
 size_t zk_cuda_bytes_total(const zk_cuda *device);
@@ -135,8 +137,8 @@ cuzk_status zk_cuda_msm_g1_stored(struct zk_g1_affine *result, zk_cuda *device, 
 cuzk_status zk_cuda_msm_g2_stored(struct zk_g2_affine *result, zk_cuda *device, const zk_cuda_bases *bases,
                                   zk_dptr scalars, size_t n, cuzk_err *err) ZK_MUST_USE;
 
-/* Device memory that a call takes from the pool while it runs: *least for the leanest way, *best for one within 1.5 % of
- * the fastest, by estimate. The fastest that there is room for is used. It is one piece of the pool. */
+/* Device memory that a call takes from the pool while it runs: *least for the leanest way, *best for one within 1.5 %
+ * of the fastest, by estimate. The fastest that there is room for is used. It is one piece of the pool. */
 void zk_cuda_msm_bytes(size_t *best, size_t *least, const zk_cuda *device, const zk_cuda_bases *bases);
 void zk_cuda_masked_sum_bytes(size_t *best, size_t *least, const zk_cuda *device, int group, size_t n);
 
@@ -263,7 +265,8 @@ void zk_cuda_msm_prefer(zk_cuda *device, int group, unsigned log2_n, zk_cuda_msm
 void zk_cuda_msm_way_of(zk_cuda_msm_way *way, const zk_cuda *device, const zk_cuda_bases *bases);
 
 /* Windows of the next MSMs: their number, how many entries (a point in a bucket) a lane works on at once, how many
- * lanes run side by side, how many threads a multiprocessor a round of additions has; 0 means the table. For tuning and tests. */
+ * lanes run side by side, how many threads a multiprocessor a round of additions has; 0 means the table. For tuning and
+ * tests. */
 void zk_cuda_msm_tune(zk_cuda *device, unsigned windows, unsigned entries, unsigned lanes, unsigned threads);
 
 #ifdef __cplusplus
