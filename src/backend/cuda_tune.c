@@ -170,6 +170,9 @@ static cuzk_status measure_size(zk_tuning_entry *entry, const bench *b, unsigned
     unsigned entries = complete(b, s.n, from).entries;
     for (unsigned k = entries / 4; k <= entries * 2 && k >= 1 << 10; k *= 2)
         if (k != entries) ZK_TRY(try_way(&s, (zk_cuda_msm_way){from.windows, k, from.lanes}, err));
+    /* whole microseconds, so that files stay readable */
+    s.best_ms = (double)(uint64_t)(s.best_ms * 1000 + 0.5) / 1000;
+    rule_ms = (double)(uint64_t)(rule_ms * 1000 + 0.5) / 1000;
     *entry = (zk_tuning_entry){b->group, log2_n, s.best.windows, s.best.entries, s.best.lanes, s.best_ms, rule_ms};
     return CUZK_OK;
 }

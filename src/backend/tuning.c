@@ -52,6 +52,11 @@ static cuzk_status make_folders(const char *path, cuzk_err *err) {
 
 /* ---- writing ---- */
 
+cuzk_status zk_tuning_check_writable(const char *path, cuzk_err *err) {
+    ZK_TRY(make_folders(path, err));
+    return zk_file_check_writable(path, err);
+}
+
 cuzk_status zk_tuning_write(const char *path, const zk_tuning *tuning, cuzk_err *err) {
     zk_json_writer *json = zk_json_writer_create(NULL, 2);
     zk_json_begin_object(json, NULL);
@@ -76,7 +81,6 @@ cuzk_status zk_tuning_write(const char *path, const zk_tuning *tuning, cuzk_err 
     zk_json_end(json);
     zk_json_end(json);
     cuzk_status status = zk_json_writer_finish(json, err);
-    if (status == CUZK_OK) status = make_folders(path, err);
     if (status == CUZK_OK) {
         size_t n;
         const char *text = zk_json_writer_text(json, &n);

@@ -30,7 +30,8 @@ typedef struct zk_tuning {
 /* $XDG_CACHE_HOME/cuzk/tune-DEVICE.json, or under ~/.cache; what is not a letter or digit of DEVICE becomes '-'.
  * NOT_FOUND: the environment has neither. *path: the caller's, to be freed. */
 cuzk_status zk_tuning_path(char **path, const char *device, cuzk_err *err) ZK_MUST_USE;
-/* Makes the folder of `path` if it is missing. */
+/* Makes the folders of `path` that are missing. */
+cuzk_status zk_tuning_check_writable(const char *path, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_tuning_write(const char *path, const zk_tuning *tuning, cuzk_err *err) ZK_MUST_USE;
 /* BAD_INPUT: not such a table, or one for another device or other kernels. */
 cuzk_status zk_tuning_read(zk_tuning *tuning, const char *path, const char *device, cuzk_err *err) ZK_MUST_USE;

@@ -17,6 +17,7 @@ extern const cli_command cli_worker, cli_journal_salvage; /* cmd_engine.c */
 
 extern const cli_command cli_config_check, cli_config_sample; /* cmd_config.c */
 extern const cli_command cli_trace_compare;                   /* cmd_trace.c */
+extern const cli_command cli_tune;                            /* cmd_tune.c */
 /* cmd_daemon.c, cmd_client.c, cmd_bench_daemon.c; or, without the libraries, cmd_no_daemon.c */
 extern const cli_command cli_daemon;
 extern const cli_command cli_status, cli_submit, cli_await, cli_cancel, cli_preload, cli_evict, cli_metrics;

@@ -1,0 +1,54 @@
+#!/bin/sh
+# The command line with a device (emulated), and what it says without one.
+set -u
+: "${CUZK:?}"
+device=$(dirname "$CUZK")/../../tests/cuzk_emulated
+root=$(cd "$(dirname "$0")/../.." && pwd)
+toy=$root/tests/vectors/toy
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME="$work/cache"
+passed=0 failed=0
+# expect NAME EXIT_CODE TEXT command...: exit code, and TEXT in what it prints
+expect() {
+    name=$1 code=$2 text=$3
+    shift 3
+    "$@" >"$work/out" 2>&1
+    found=$?
+    if [ $found = "$code" ] && grep -q -e "$text" "$work/out"; then
+        passed=$((passed + 1))
+        echo "ok $name"
+    else
+        failed=$((failed + 1))
+        echo "FAIL $name: exit $found, expected $code and \"$text\""
+        cat "$work/out"
+    fi
+}
+table=$XDG_CACHE_HOME/cuzk/tune-emulated-device.json
+
+# tune
+if "$CUZK" prove r1cs "$toy/one-row.json" --params "$toy" --backend cuda -o "$work/none" >"$work/out" 2>&1; then
+    echo "a device is there: its absence is not tested"
+else
+    expect "tune without a device" 4 "^cuzk tune: no CUDA device: " "$CUZK" tune
+fi
+expect "tune a CPU" 2 "only CUDA devices" "$device" tune --backend cpu
+expect "tune sizes the wrong way round" 2 "from <= to" "$device" tune --from 6 --to 5
+expect "tune where nothing can be written" 4 "/proc/none" "$device" tune --from 4 --to 4 --runs 1 -o /proc/none/table.json
+expect "tune" 0 "tune-emulated-device.json: 2 sizes of emulated device" "$device" tune --from 4 --to 4 --runs 1
+expect "its file" 0 '"group": "g2"' cat "$table"
+expect "tune to a file, as JSON" 0 '"log2_n": 4' "$device" tune --from 4 --to 4 --runs 1 --json -o "$work/table.json"
+expect "prove with the table" 0 "verified" "$device" prove r1cs "$toy/bits-64.json" --params "$toy" --backend cuda -o "$work/proof"
+echo '{"format": 0}' >"$table"
+expect "prove with a bad table" 0 "cuzk tune.* is not used" "$device" prove r1cs "$toy/bits-64.json" --params "$toy" --backend cuda \
+    -o "$work/proof"
+rm -f "$table"
+
+# budgets
+expect "too little memory" 4 "a proof takes [0-9]* bytes of device memory beside the key" \
+    "$device" prove r1cs "$toy/bits-64.json" --params "$toy" --backend cuda --device-memory 1MiB -o "$work/little"
+[ ! -e "$work/little" ] || { failed=$((failed + 1)); echo "FAIL a proof was written"; }
+expect "the key in host memory" 0 "verified" \
+    "$device" prove r1cs "$toy/bits-64.json" --params "$toy" --backend cuda --device-memory 2430000 -o "$work/proof"
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
