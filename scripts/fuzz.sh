@@ -4,9 +4,9 @@ set -eu
 seconds=$1
 shift
 cd "$(dirname "$0")/.."
-CC=clang cmake -S . -B build-fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCUZK_FUZZ=ON \
+CC=clang cmake -S . -B build-fuzz -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCUZK_FUZZ=ON -DCUZK_CUDA=OFF \
     -DCUZK_SANITIZE=address,undefined >/dev/null
-ninja -C build-fuzz fuzzers >/dev/null
+ninja -C build-fuzz fuzzers >build-fuzz/build.log || { tail -n 30 build-fuzz/build.log; exit 1; }
 [ $# -gt 0 ] || set -- $(cd build-fuzz/fuzz && ls | grep '^fuzz_' | grep -v '\.')
 failed=0
 for target in "$@"; do
