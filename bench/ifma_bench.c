@@ -1,9 +1,9 @@
 /* The IFMA kernels beside the scalar ones.
  *
  *   ifma_bench WHAT [LOG2_N] [THREADS] [REPEAT] [WINDOW_BITS]
- *   WHAT: g1 g2 (multi-scalar multiplication), sum1 sum2 (masked sum, half the bits set), table1 subsets1 (subset tables:
- *   making one, the masked sum with it), fixed1 fixed2 (multiples of one base), ntt intt quotient; a trailing s asks for
- *   the scalar code ("g1s")
+ *   WHAT: g1 g2 (multi-scalar multiplication), sum1 sum2 (masked sum, half the bits set), table1 subsets1 (subset
+ * tables: making one, the masked sum with it), fixed1 fixed2 (multiples of one base), ntt intt quotient; a trailing s
+ * asks for the scalar code ("g1s")
  *
  * Prints the least wall and CPU time of the repetitions; CPU time counts all threads and suffers less from neighbours.
  */
@@ -148,17 +148,22 @@ static cuzk_status make_vectors(bench *b, unsigned log2_n) {
 /* Distinct bases: multiples of the generator by random numbers of 64 bits. */
 static cuzk_status make_inputs(bench *b, bool g2) {
     zk_fr *small = zk_malloc(b->n * sizeof *small);
-    b->scalars = zk_malloc(b->n * sizeof *b->scalars);
-    b->bits = zk_malloc((b->n / 64 + 1) * 8);
-    b->g1 = zk_malloc(g2 ? 1 : b->n * sizeof *b->g1);
-    b->g2 = zk_malloc(g2 ? b->n * sizeof *b->g2 : 1);
-    b->result = zk_malloc(b->n * sizeof(zk_g2_affine));
-    if (!small || !b->scalars || !b->bits || !b->g1 || !b->g2 || !b->result) return CUZK_OUT_OF_MEMORY;
+    const size_t bytes[5] = {b->n * sizeof *b->scalars, (b->n / 64 + 1) * 8, g2 ? 0 : b->n * sizeof *b->g1,
+                             g2 ? b->n * sizeof *b->g2 : 0, b->n * sizeof(zk_g2_affine)};
+    void *block[5] = {NULL};
+    for (int i = 0; i < 5; i++)
+        if (zk_mem_alloc(&block[i], "bench", bytes[i], &b->err) != CUZK_OK) return CUZK_OUT_OF_MEMORY;
+    b->scalars = block[0];
+    b->bits = block[1];
+    b->g1 = block[2];
+    b->g2 = block[3];
+    b->result = block[4];
+    if (!small) return CUZK_OUT_OF_MEMORY;
     for (size_t i = 0; i <= b->n / 64; i++) b->bits[i] = random_word();
     for (size_t i = 0; i < b->n; i++) {
-        uint8_t bytes[64];
-        for (int k = 0; k < 8; k++) memcpy(bytes + 8 * k, &(uint64_t){random_word()}, 8);
-        zk_fr_from_bytes_wide(&b->scalars[i], bytes);
+        uint8_t wide[64];
+        for (int k = 0; k < 8; k++) memcpy(wide + 8 * k, &(uint64_t){random_word()}, 8);
+        zk_fr_from_bytes_wide(&b->scalars[i], wide);
         zk_fr_from_u64(&small[i], random_word());
     }
     unsigned c = b->window_bits ? b->window_bits : zk_fixed_base_window_bits(b->n);

@@ -33,6 +33,7 @@ static cuzk_status points_create(cpu_points **points, zk_backend *backend, const
 
 void zk_cpu_points_unload(zk_resident_points *points) {
     cpu_points *p = (cpu_points *)points;
+    zk_pool_release_memory(zk_cpu_pool(points->backend)); /* who unloads wants memory back */
     zk_retire_mem(points->backend->retire, p->points);
     free(p);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cpus.h"
+#include "base/mem.h"
 
 /* A loop is open while its caller hands out chunks. Workers join an open loop and leave it; the caller closes it once
  * the chunks are gone and waits for those who joined, so a worker that wakes late delays nobody. `state` holds both:
@@ -23,6 +24,7 @@ struct zk_pool {
     pthread_cond_t done;     /* the last worker has left a closed loop */
     pthread_t *threads;      /* [n_threads - 1] */
     unsigned n_threads, n_started, spins;
+    void *_Atomic kept; /* a block of zk_mem_alloc, or NULL */
     zk_range_fn fn;
     void *ctx;
     size_t n, grain, n_chunks;
@@ -177,6 +179,7 @@ void zk_pool_destroy(zk_pool *pool) {
     pthread_cond_broadcast(&pool->work);
     pthread_mutex_unlock(&pool->mutex);
     for (unsigned i = 0; i < pool->n_started; i++) pthread_join(pool->threads[i], NULL);
+    zk_pool_release_memory(pool);
     pthread_cond_destroy(&pool->done);
     pthread_cond_destroy(&pool->work);
     pthread_mutex_destroy(&pool->mutex);
@@ -236,4 +239,28 @@ void zk_pool_for(zk_pool *pool, size_t n, size_t grain, zk_range_fn fn, void *ct
     run_chunks(pool, 0);
     if (shared && atomic_fetch_and(&pool->state, ~STATE_OPEN) != STATE_OPEN) wait_for_workers(pool);
     pthread_mutex_unlock(&pool->callers);
+}
+
+cuzk_status zk_pool_take_memory(void **block, zk_pool *pool, const char *name, size_t n_bytes, cuzk_err *err) {
+    *block = pool ? atomic_exchange(&pool->kept, NULL) : NULL;
+    if (*block && zk_mem_block_bytes(*block) >= n_bytes) return CUZK_OK;
+    zk_mem_free(*block);
+    return zk_mem_alloc(block, name, n_bytes, err);
+}
+
+void zk_pool_give_memory(zk_pool *pool, void *block) {
+    if (!block) return;
+    void *other = pool ? atomic_exchange(&pool->kept, NULL) : NULL;
+    if (!pool || (other && zk_mem_block_bytes(other) > zk_mem_block_bytes(block))) {
+        zk_mem_free(block);
+        block = other;
+    } else {
+        zk_mem_free(other);
+    }
+    /* Somebody may have given another meanwhile: it goes. */
+    if (block) zk_mem_free(atomic_exchange(&pool->kept, block));
+}
+
+void zk_pool_release_memory(zk_pool *pool) {
+    if (pool) zk_mem_free(atomic_exchange(&pool->kept, NULL));
 }

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "base/mem.h"
 #include "cli/bench.h"
 #include "cli/commands.h"
 #include "hash/sha256.h"
+#include "msm/ifma/ifma.h"
 #include "msm/msm.h"
 #include "ntt/ntt.h"
 
@@ -15,26 +16,31 @@ enum { STREAM_BASE = 1, STREAM_SCALAR, STREAM_NTT };
 
 /* ---- sums of points ---- */
 
-/* Distinct random bases [b_i]G with known b_i, so that every result can be checked by one multiplication. */
+/* Distinct random bases [b_i]G with known b_i, so that every result can be checked by one multiplication. Arrays lie in
+ * the memory that a prover's do (base/mem.h). */
 typedef struct points {
-    bool g2;
+    bool g2, subsets;
     size_t n;
     zk_fr *multipliers; /* [n] b_i */
     zk_fr *scalars;     /* [n] */
     uint64_t *bits;     /* [ceil(n/64)] */
     zk_g1_affine *g1;
     zk_g2_affine *g2_points;
+    zk_g1_affine *g1_table; /* of the sums of subsets, if asked for */
+    zk_g2_affine *g2_table;
     zk_pool *pool;
     zk_g1 g1_sum;
     zk_g2 g2_sum;
 } points;
 
 static void points_free(points *p) {
-    free(p->multipliers);
-    free(p->scalars);
-    free(p->bits);
-    free(p->g1);
-    free(p->g2_points);
+    zk_mem_free(p->multipliers);
+    zk_mem_free(p->scalars);
+    zk_mem_free(p->bits);
+    zk_mem_free(p->g1);
+    zk_mem_free(p->g2_points);
+    zk_mem_free(p->g1_table);
+    zk_mem_free(p->g2_table);
 }
 
 static cuzk_status make_bases(points *p, cuzk_err *err) {
@@ -64,16 +70,19 @@ static void fill_scalars(void *ctx, size_t begin, size_t end, unsigned thread) {
 }
 
 static cuzk_status points_make(points *p, cuzk_err *err) {
-    size_t room = p->n ? p->n : 1;
-    p->multipliers = zk_calloc(room, sizeof *p->multipliers);
-    p->scalars = zk_calloc(room, sizeof *p->scalars);
-    p->bits = zk_calloc(room / 64 + 1, sizeof *p->bits);
+    void *block[4] = {NULL};
+    const size_t bytes[4] = {p->n * sizeof *p->multipliers, p->n * sizeof *p->scalars,
+                             (p->n / 64 + 1) * sizeof *p->bits, p->n * (p->g2 ? sizeof *p->g2_points : sizeof *p->g1)};
+    cuzk_status status = CUZK_OK;
+    for (int i = 0; i < 4 && status == CUZK_OK; i++) status = zk_mem_alloc(&block[i], "bench", bytes[i], err);
+    p->multipliers = block[0];
+    p->scalars = block[1];
+    p->bits = block[2];
     if (p->g2)
-        p->g2_points = zk_calloc(room, sizeof *p->g2_points);
+        p->g2_points = block[3];
     else
-        p->g1 = zk_calloc(room, sizeof *p->g1);
-    if (!p->multipliers || !p->scalars || !p->bits || !(p->g2 ? (void *)p->g2_points : (void *)p->g1))
-        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %zu points", p->n);
+        p->g1 = block[3];
+    if (status != CUZK_OK) return status;
     cli_progress(NULL, "making distinct random bases", 0, 0);
     zk_pool_for(p->pool, p->n, 4096, fill_scalars, p);
     for (size_t i = 0; i < p->n; i++) /* half of the bits set, from the scalars' low bits */
@@ -123,6 +132,25 @@ static cuzk_status run_masked_once(void *ctx, cuzk_err *err) {
     return zk_masked_sum_g1(&p->g1_sum, p->g1, p->bits, p->n, p->pool, err);
 }
 
+static cuzk_status run_subsets_once(void *ctx, cuzk_err *err) {
+    points *p = ctx;
+    if (p->g2) return zk_subset_table_g2_sum(&p->g2_sum, p->g2_table, p->bits, p->n, p->pool, err);
+    return zk_subset_table_g1_sum(&p->g1_sum, p->g1_table, p->bits, p->n, p->pool, err);
+}
+
+/* Makes the table of sums of subsets and says how long it took and what it takes. */
+static cuzk_status make_table(points *p, cli_bench_field fields[2], cuzk_err *err) {
+    if (!zk_msm_ifma_usable())
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "--subsets: this machine, or CUZK_CPU, has no AVX-512 IFMA");
+    uint64_t start = zk_now_ns();
+    ZK_TRY(p->g2 ? zk_subset_table_g2_create(&p->g2_table, p->g2_points, p->n, p->pool, err)
+                 : zk_subset_table_g1_create(&p->g1_table, p->g1, p->n, p->pool, err));
+    fields[0] = (cli_bench_field){"table_us", (zk_now_ns() - start) / 1000};
+    fields[1] =
+        (cli_bench_field){"table_bytes", p->g2 ? zk_subset_table_g2_bytes(p->n) : zk_subset_table_g1_bytes(p->n)};
+    return CUZK_OK;
+}
+
 static int run_points(const cli_command *self, int argc, char **argv, bool masked) {
     cli_bench bench = {0};
     points p = {0};
@@ -133,10 +161,12 @@ static int run_points(const cli_command *self, int argc, char **argv, bool maske
         {"n", "N", CLI_U64, &n, "number of points (default 65536)"},
         {"group", "G", CLI_STRING, &group, "g1 or g2 (default g1)"},
         CLI_BENCH_OPTIONS(bench),
+        {"subsets", NULL, CLI_FLAG, &p.subsets, "by a table of the sums of all subsets of each four points"},
     };
+    const size_t n_options = sizeof options / sizeof options[0] - !masked; /* the last is for masked sums */
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], NULL, 0, &help, &err));
+    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, NULL, 0, &help, &err));
     if (help) goto out;
     p.g2 = strcmp(group, "g2") == 0;
     if (!p.g2 && strcmp(group, "g1") != 0)
@@ -146,7 +176,13 @@ static int run_points(const cli_command *self, int argc, char **argv, bool maske
     ZK_GOTO(cli_bench_start(&bench, self->name, &err));
     p.pool = bench.pool;
     ZK_GOTO(points_make(&p, &err));
-    ZK_GOTO(cli_bench_measure(&bench, masked ? run_masked_once : run_msm_once, &p, &err));
+    cli_bench_field fields[4] = {{"n", n}, {"group", p.g2 ? 2 : 1}};
+    if (p.subsets) ZK_GOTO(make_table(&p, fields + 2, &err));
+    ZK_GOTO(cli_bench_measure(&bench,
+                              p.subsets ? run_subsets_once
+                              : masked  ? run_masked_once
+                                        : run_msm_once,
+                              &p, &err));
     zk_fr sum = zk_fr_zero, term;
     for (size_t i = 0; i < p.n; i++) {
         if (masked)
@@ -156,8 +192,7 @@ static int run_points(const cli_command *self, int argc, char **argv, bool maske
         zk_fr_add(&sum, &sum, &term);
     }
     ZK_GOTO(check_sum(&bench, &p, &sum, &err));
-    cli_bench_field fields[] = {{"n", n}, {"group", p.g2 ? 2 : 1}};
-    ZK_GOTO(cli_bench_report(&bench, fields, 2, n, "points", &err));
+    ZK_GOTO(cli_bench_report(&bench, fields, p.subsets ? 4 : 2, n, "points", &err));
 out:
     points_free(&p);
     cli_bench_end(&bench);
@@ -248,15 +283,16 @@ static int run_ntt(const cli_command *self, int argc, char **argv) {
     t.pool = bench.pool;
     t.n = (size_t)1 << log2_n;
     ZK_GOTO(zk_ntt_domain_create(&t.domain, (unsigned)log2_n, t.pool, &err));
-    t.x = zk_malloc(t.n * sizeof *t.x);
-    if (!t.x) ZK_GOTO(ZK_FAIL(&err, CUZK_OUT_OF_MEMORY, "no memory for 2^%" PRIu64 " elements", log2_n));
+    void *block;
+    ZK_GOTO(zk_mem_alloc(&block, "bench", t.n * sizeof *t.x, &err));
+    t.x = block;
     for (size_t i = 0; i < t.n; i++) cli_bench_scalar(&t.x[i], STREAM_NTT, i);
     ZK_GOTO(cli_bench_measure(&bench, run_transform_once, &t, &err));
     ZK_GOTO(check_transform(&bench, &t, (unsigned)log2_n, &err));
     cli_bench_field fields[] = {{"log2_n", log2_n}};
     ZK_GOTO(cli_bench_report(&bench, fields, 1, log2_n * t.n / 2, "butterflies", &err));
 out:
-    free(t.x);
+    zk_mem_free(t.x);
     zk_ntt_domain_destroy(t.domain);
     cli_bench_end(&bench);
     return cli_report(self, status, &err);

@@ -54,9 +54,10 @@ ZK_INLINE void zk_v8_transpose(__m512i r[8], const __m512i row[8]) {
     }
 }
 
-/* The same of rows in memory, any alignment: pairs of words come by masked broadcasts, which leaves 8 shuffles. */
-ZK_INLINE void zk_v8_load_transposed(__m512i r[8], const uint64_t *const row[8]) {
-    ZK_UNROLL for (int i = 0; i < 8; i += 2) {
+/* The same of the first n words, n even, of rows in memory, any alignment: pairs of words come by masked broadcasts,
+ * which leaves n shuffles. */
+ZK_INLINE void zk_v8_load_transposed(__m512i *r, const uint64_t *const row[8], const int n) {
+    ZK_UNROLL for (int i = 0; i < n; i += 2) {
         __m512i even = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(row[0] + i)));
         __m512i odd = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(row[1] + i)));
         ZK_UNROLL for (int k = 1; k < 4; k++) {
@@ -212,34 +213,47 @@ ZK_INLINE void zk_fp52x8_sqr(zk_fp52x8 *r, const zk_fp52x8 *a) {
     zk_fp52x8_carry(r, &t);
 }
 
-/* Six 64-bit words a lane, Montgomery form with R = 2^384 and < 2^381 -> tight, below 1.13 p. The factor 2^32 between
- * the forms is a shift of the words; then floor(value / p), estimated from the top limb, times p is taken away by
+/* Tight, any magnitude -> tight, below 1.13 p: floor(value / p), estimated from the top limb, times p is taken away by
  * adding its product with 2^416 - p modulo 2^416. 16 vpmadd52. */
-ZK_INLINE void zk_fp52x8_from_words(zk_fp52x8 *r, const __m512i w[6]) {
-    const __m512i mask = zk_v8_set1(ZK_FP52_MASK);
+ZK_INLINE void zk_fp52x8_reduce_wide(zk_fp52x8 *r, const zk_fp52x8 *a) {
     const uint64_t n[8] = {0x1000000005555, 0x014eac0000460, 0x94f09dbe15400, 0xed4098cf2d5f0,
                            0x89b88b47b0c7a, 0xe45849bcb4532, 0xe15c6801965b4, 0xffffffffe5fee};
-    zk_fp52x8 t;
-    t.l[0] = _mm512_and_si512(_mm512_slli_epi64(w[0], 32), mask);
-    ZK_UNROLL for (int i = 1; i < 8; i++) {
-        int bit = 52 * i - 32, word = bit / 64, shift = bit % 64;
-        __m512i x = _mm512_srli_epi64(w[word], (unsigned)shift);
-        if (shift > 12 && word < 5) x = _mm512_or_si512(x, _mm512_slli_epi64(w[word + 1], (unsigned)(64 - shift)));
-        t.l[i] = _mm512_and_si512(x, mask);
-    }
+    zk_fp52x8 t = *a;
     __m512i q = zk_v8_madd52hi(_mm512_setzero_si512(), t.l[7], zk_v8_set1(0x9d835d2f3)); /* floor(2^416 / p) */
     ZK_UNROLL for (int i = 0; i < 8; i++) t.l[i] = zk_v8_madd52lo(t.l[i], q, zk_v8_set1(n[i]));
     ZK_UNROLL for (int i = 0; i < 7; i++) t.l[i + 1] = zk_v8_madd52hi(t.l[i + 1], q, zk_v8_set1(n[i]));
     zk_fp52x8_carry(r, &t);
-    r->l[7] = _mm512_and_si512(r->l[7], mask);
+    r->l[7] = _mm512_and_si512(r->l[7], zk_v8_set1(ZK_FP52_MASK));
 }
 
-/* Tight, magnitude up to 2^30 -> six words a lane, Montgomery form with R = 2^384, fully reduced. */
-ZK_INLINE void zk_fp52x8_to_words(__m512i w[6], const zk_fp52x8 *a) {
-    const uint64_t two_384[8] = {0x900000002fffd, 0x0bc40c0002760, 0x3c758baebf400, 0x57455f4898575,
-                                 0xd77ce58537052, 0x071a97a256ec6, 0xec3fa80e4935c, 0x0000000015f65};
+/* The number 2^shift w of six words a lane, tight; w < p, so the magnitude is 2^shift. shift: a constant, 0 .. 32. */
+ZK_INLINE void zk_fp52x8_split(zk_fp52x8 *r, const __m512i w[6], const int shift) {
+    const __m512i mask = zk_v8_set1(ZK_FP52_MASK);
+    r->l[0] = _mm512_and_si512(_mm512_slli_epi64(w[0], (unsigned)shift), mask);
+    ZK_UNROLL for (int i = 1; i < 8; i++) {
+        int bit = 52 * i - shift, word = bit / 64, at = bit % 64;
+        __m512i x = _mm512_srli_epi64(w[word], (unsigned)at);
+        if (at > 12 && word < 5) { /* (x | y) & mask */
+            __m512i y = _mm512_slli_epi64(w[word + 1], (unsigned)(64 - at));
+            r->l[i] = _mm512_ternarylogic_epi64(x, y, mask, 0xa8);
+        } else {
+            r->l[i] = at < 12 ? _mm512_and_si512(x, mask) : x;
+        }
+    }
+}
+
+/* Six 64-bit words a lane, Montgomery form with R = 2^384 and < p -> tight, below 1.13 p. The factor 2^32 between the
+ * forms is a shift of the words. */
+ZK_INLINE void zk_fp52x8_from_words(zk_fp52x8 *r, const __m512i w[6]) {
+    zk_fp52x8 t;
+    zk_fp52x8_split(&t, w, 32);
+    zk_fp52x8_reduce_wide(r, &t);
+}
+
+/* a factor / 2^416 mod p as six words a lane, fully reduced; a tight, magnitude up to 2^30, factor reduced. */
+ZK_INLINE void zk_fp52x8_to_words_by(__m512i w[6], const zk_fp52x8 *a, const uint64_t factor[8]) {
     zk_fp52x8 t, u;
-    ZK_UNROLL for (int i = 0; i < 8; i++) t.l[i] = zk_v8_set1(two_384[i]);
+    ZK_UNROLL for (int i = 0; i < 8; i++) t.l[i] = zk_v8_set1(factor[i]);
     zk_fp52x8_mul(&t, a, &t); /* below 1.26 p */
     ZK_UNROLL for (int i = 0; i < 8; i++) u.l[i] = _mm512_sub_epi64(t.l[i], zk_v8_set1(zk_fp52_multiples[i][1]));
     zk_fp52x8_carry(&u, &u);
@@ -254,6 +268,13 @@ ZK_INLINE void zk_fp52x8_to_words(__m512i w[6], const zk_fp52x8 *a) {
     }
 }
 
+/* Tight, magnitude up to 2^30 -> six words a lane, Montgomery form with R = 2^384, fully reduced. */
+ZK_INLINE void zk_fp52x8_to_words(__m512i w[6], const zk_fp52x8 *a) {
+    const uint64_t two_384[8] = {0x900000002fffd, 0x0bc40c0002760, 0x3c758baebf400, 0x57455f4898575,
+                                 0xd77ce58537052, 0x071a97a256ec6, 0xec3fa80e4935c, 0x0000000015f65};
+    zk_fp52x8_to_words_by(w, a, two_384);
+}
+
 /* Between lanes and an array, for what is not hot. */
 static __attribute__((noinline, unused)) void zk_fp52x8_from_elements(zk_fp52x8 *r, const zk_fp a[8]) {
     uint64_t word[6][8];
@@ -264,13 +285,22 @@ static __attribute__((noinline, unused)) void zk_fp52x8_from_elements(zk_fp52x8 
     }
     zk_fp52x8_from_words(r, w);
 }
-static __attribute__((noinline, unused)) void zk_fp52x8_to_elements(zk_fp r[8], const zk_fp52x8 *a) {
-    __m512i w[6];
+ZK_INLINE void zk_fp52x8_words_to_elements(zk_fp r[8], const __m512i w[6]) {
     uint64_t word[6][8];
-    zk_fp52x8_to_words(w, a);
     for (int i = 0; i < 6; i++) _mm512_storeu_si512(word[i], w[i]);
     for (int k = 0; k < 8; k++)
         for (int i = 0; i < 6; i++) r[k].l[i] = word[i][k];
+}
+static __attribute__((noinline, unused)) void zk_fp52x8_to_elements(zk_fp r[8], const zk_fp52x8 *a) {
+    __m512i w[6];
+    zk_fp52x8_to_words(w, a);
+    zk_fp52x8_words_to_elements(r, w);
+}
+static __attribute__((noinline, unused)) void zk_fp52x8_to_elements_by(zk_fp r[8], const zk_fp52x8 *a,
+                                                                       const uint64_t factor[8]) {
+    __m512i w[6];
+    zk_fp52x8_to_words_by(w, a, factor);
+    zk_fp52x8_words_to_elements(r, w);
 }
 
 /* The same value in all lanes. */

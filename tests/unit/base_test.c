@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/cpus.h"
+#include "base/mem.h"
 #include "base/pool.h"
 #include "base/span.h"
 #include "zk_test.h"
@@ -181,6 +182,41 @@ static void write_file(const char *folder, const char *name, const char *text) {
     ZK_CHECK(out && fputs(text, out) >= 0 && fclose(out) == 0);
 }
 
+/* The pool keeps the largest block given back; its account goes with it. */
+static void test_pool_memory(void) {
+    cuzk_err err = {0};
+    zk_pool *pool;
+    void *a, *b, *c;
+    const uint64_t before = zk_mem_current_bytes();
+    ZK_CHECK_OK(zk_pool_create(&pool, 2, &err), err);
+    ZK_CHECK_OK(zk_pool_take_memory(&a, pool, "kept", 1000, &err), err);
+    ZK_CHECK_OK(zk_pool_take_memory(&b, pool, "kept", 3 << 20, &err), err);
+    ZK_CHECK(zk_mem_current_bytes() == before + 1000 + (3 << 20));
+    zk_pool_give_memory(pool, b);
+    zk_pool_give_memory(pool, a); /* the smaller one goes */
+    ZK_CHECK(zk_mem_current_bytes() == before + (3 << 20));
+    ZK_CHECK_OK(zk_pool_take_memory(&c, pool, "kept", 2 << 20, &err), err);
+    ZK_CHECK(c == b && zk_mem_current_bytes() == before + (3 << 20));
+    ZK_CHECK_OK(zk_pool_take_memory(&a, pool, "kept", 10, &err), err);
+    ZK_CHECK(a != c);
+    zk_pool_give_memory(pool, a);
+    zk_pool_give_memory(pool, c);
+    zk_pool_give_memory(pool, NULL);
+    ZK_CHECK_OK(zk_pool_take_memory(&a, pool, "kept", 4 << 20, &err), err); /* too large: the kept one is freed */
+    ZK_CHECK(zk_mem_current_bytes() == before + (4 << 20));
+    zk_pool_give_memory(pool, a);
+    zk_pool_release_memory(pool);
+    ZK_CHECK(zk_mem_current_bytes() == before);
+    ZK_CHECK_OK(zk_pool_take_memory(&a, pool, "kept", 100, &err), err);
+    zk_pool_give_memory(pool, a);
+    zk_pool_destroy(pool);
+    ZK_CHECK_OK(zk_pool_take_memory(&a, NULL, "kept", 100, &err), err);
+    zk_pool_give_memory(NULL, a);
+    zk_pool_release_memory(NULL);
+    ZK_CHECK(zk_mem_current_bytes() == before);
+    ZK_CHECK(zk_pool_take_memory(&a, NULL, "kept", SIZE_MAX / 2, &err) == CUZK_OUT_OF_MEMORY && !a);
+}
+
 static void test_cpus_quota(void) {
     char mount[] = "/tmp/zk-cpus-XXXXXX", path[512], proc[512];
     ZK_CHECK(mkdtemp(mount));
@@ -330,5 +366,5 @@ static void test_span_many(void) {
 
 ZK_TEST_MAIN(ZK_CASE(test_pool_covers), ZK_CASE(test_pool_many_short_loops), ZK_CASE(test_pool_nested),
              ZK_CASE(test_pool_inside_another), ZK_CASE(test_pool_outside_callers), ZK_CASE(test_pool_create_limits),
-             ZK_CASE(test_cpus_quota), ZK_CASE(test_span_sums), ZK_CASE(test_span_print),
+             ZK_CASE(test_pool_memory), ZK_CASE(test_cpus_quota), ZK_CASE(test_span_sums), ZK_CASE(test_span_print),
              ZK_CASE(test_span_alone_and_null), ZK_CASE(test_span_many))

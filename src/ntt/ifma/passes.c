@@ -197,7 +197,7 @@ static void leaves_load(zk_fr52x8 *rows, const zk_fr *x, size_t n_leaf) {
         __m512i w[8];
         const uint64_t *from[8];
         for (size_t k = 0; k < 8; k++) from[k] = x[k * n_leaf + i].l;
-        zk_v8_load_transposed(w, from);
+        zk_v8_load_transposed(w, from, 8);
         zk_fr52x8_from_words(&rows[i], w);
         zk_fr52x8_from_words(&rows[i + 1], w + 4);
     }
