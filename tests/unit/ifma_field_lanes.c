@@ -140,6 +140,6 @@ void lanes_transpose(uint64_t r[2][8][8], const uint64_t rows[8][8]) {
     }
     zk_v8_transpose(out, in);
     for (int i = 0; i < 8; i++) _mm512_storeu_si512(r[0][i], out[i]);
-    zk_v8_load_transposed(out, row);
+    zk_v8_load_transposed(out, row, 8);
     for (int i = 0; i < 8; i++) _mm512_storeu_si512(r[1][i], out[i]);
 }
