@@ -199,6 +199,16 @@ static inline uint64_t test_budget_for_one(const zk_engine_options *options) {
     uint64_t unused, both, larger;
     ZK_CHECK_OK(zk_engine_preload(&was, &unused, engine, "wpost-2k", &err), err);
     ZK_CHECK_OK(zk_engine_preload(&was, &unused, engine, "winning-2k", &err), err);
+    const zk_proof_kind kinds[] = {ZK_KIND_WINDOW, ZK_KIND_WINNING};
+    for (unsigned i = 0; i < 2; i++) { /* after proofs the processes are as large as they get */
+        const zk_request *request = test_request(kinds[i], "budget", 1);
+        zk_submitted submitted;
+        zk_result result;
+        test_submit(&submitted, engine, request);
+        test_await(&result, engine, submitted.job_id);
+        test_verify(request, &result);
+        zk_result_clear(&result);
+    }
     zk_engine_status *status = test_status(engine);
     both = status->memory_reserved_bytes;
     zk_engine_status_destroy(status);
