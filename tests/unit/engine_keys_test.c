@@ -295,7 +295,7 @@ static void test_tiers(void) {
     bool was;
     uint64_t bytes;
     options.param_cache = own_keys("keys-t");
-    options.memory_budget_bytes = test_budget_for_one(&options);
+    options.memory_budget_bytes = test_budget_for_one(&options, false);
     zk_engine *engine = test_engine(&options);
     ZK_CHECK(srs_of(engine, "winning-2k").tier == ZK_SRS_COLD);
     uint64_t file_bytes = srs_of(engine, "winning-2k").bytes;
@@ -330,7 +330,7 @@ static void test_resident(void) {
     uint64_t bytes;
     options.param_cache = own_keys("keys-l");
     const zk_request *request = test_request(ZK_KIND_WINNING, "a", 1); /* the memory of this process counts */
-    uint64_t budget = test_budget_for_one(&options);
+    uint64_t budget = test_budget_for_one(&options, false);
     options.warm = ZK_WARM_RESIDENT;
     zk_engine *engine = test_engine(&options);
     /* a job that waits behind another is reason enough to read its keys */
@@ -365,7 +365,7 @@ static void test_min_idle(void) {
     zk_engine_options options = test_options("min-idle");
     cuzk_err err = {0};
     const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 1); /* the memory of this process counts */
-    options.memory_budget_bytes = test_budget_for_one(&options);
+    options.memory_budget_bytes = test_budget_for_one(&options, false);
     options.eviction_min_idle_ms = 60000;
     zk_engine *engine = test_engine(&options);
     ZK_CHECK_OK(preload(engine, "winning-2k", &err), err);

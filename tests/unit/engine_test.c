@@ -217,7 +217,7 @@ static void test_budget(void) {
     prove_and_verify(engine, ZK_KIND_WINNING); /* the memory of this process counts: what is going to stay is there */
     prove_and_verify(engine, ZK_KIND_WINDOW);
     zk_engine_destroy(engine);
-    options.memory_budget_bytes = test_budget_for_one(&options);
+    options.memory_budget_bytes = test_budget_for_one(&options, true);
     engine = test_engine(&options);
     const zk_proof_kind kinds[] = {ZK_KIND_WINNING, ZK_KIND_WINDOW, ZK_KIND_WINNING};
     for (size_t i = 0; i < 3; i++) {
