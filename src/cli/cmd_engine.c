@@ -32,7 +32,7 @@ static int run_worker(const cli_command *self, int argc, char **argv) {
         {"lookahead", "N", CLI_U64, &lookahead, "partitions to prepare beside the proof of another (default 0)"},
         {"params", "DIR", CLI_STRING, &worker.param_cache, "folder of the key files", true},
         {"spool", "DIR", CLI_STRING, &worker.spool_dir, "folder of the jobs", true},
-        {"fault", "WHAT@STAGE:N", CLI_STRING, &worker.fault, "a fault, for tests: crash, hang, device, alloc, wrong"},
+        {"fault", "FAULT", CLI_STRING, &worker.fault, "faults, for tests (src/engine/worker.h)"},
     };
     bool help = false;
     cuzk_status status = CUZK_OK;

@@ -17,6 +17,7 @@ bool engine_circuit_in_use(const engine_lane *lane, const engine_circuit *c) {
 }
 
 void engine_lane_forget_circuit(engine_lane *lane, engine_circuit *circuit) {
+    engine_vk_drop(circuit->vk);
     *circuit = lane->circuits[--lane->n_circuits];
 }
 

@@ -303,6 +303,7 @@ cuzk_status zk_engine_create(zk_engine **out, const zk_engine_options *options, 
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&engine->lock, NULL);
     pthread_mutex_init(&engine->submit_lock, NULL);
+    pthread_mutex_init(&engine->publics_lock, NULL);
     pthread_cond_init(&engine->work, &attr);
     pthread_cond_init(&engine->done, &attr);
     pthread_cond_init(&engine->warm_work, &attr);
@@ -365,6 +366,7 @@ void zk_engine_destroy(zk_engine *engine) {
     }
     free(engine->jobs);
     free(engine->lanes);
+    engine_vks_free(engine);
     free(engine->devices);
     zk_digests_close(engine->digests);
     free(engine->machines);
@@ -378,6 +380,7 @@ void zk_engine_destroy(zk_engine *engine) {
     free_options(&engine->options);
     pthread_mutex_destroy(&engine->lock);
     pthread_mutex_destroy(&engine->submit_lock);
+    pthread_mutex_destroy(&engine->publics_lock);
     pthread_cond_destroy(&engine->work);
     pthread_cond_destroy(&engine->done);
     pthread_cond_destroy(&engine->warm_work);

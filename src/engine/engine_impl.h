@@ -14,6 +14,7 @@
 
 typedef struct engine_job engine_job;
 typedef struct engine_lane engine_lane;
+typedef struct engine_vk engine_vk; /* a verifying key, in proofs.c */
 
 struct zk_watch {
     zk_watch *next;
@@ -62,6 +63,8 @@ struct engine_job {
     uint32_t n_partitions, n_done;
     engine_partition *partitions;
     uint8_t (*proofs)[192];
+    uint8_t (*publics)[32]; /* [n_partitions][n_publics], once the first proof is there; never changed after */
+    uint32_t n_publics;
     bool recovered; /* partitions of the journal are to be taken over once their number is known */
     uint64_t srs_load_ns, synth_ns, gpu_ns;
     zk_watch *watches;
@@ -76,6 +79,7 @@ typedef struct engine_circuit {
     zk_proof_kind kind;
     uint64_t sector_bytes, bytes, host_bytes, last_used_ns; /* reserved: of the device, of the host beside it */
     bool loading, evict_wanted;
+    engine_vk *vk; /* held; of the file that the worker has loaded. NULL: not known yet */
 } engine_circuit;
 
 typedef enum engine_task_type {
@@ -106,6 +110,7 @@ typedef struct engine_device {
         uint64_t sector_bytes;
     } unfit[ENGINE_MAX_CIRCUITS];
     unsigned n_unfit;
+    unsigned n_wrong; /* proofs; at MAX_WRONG its workers are retired */
 } engine_device;
 #define ENGINE_MAX_DEVICES 63 /* and one more, a bit each */
 
@@ -185,6 +190,7 @@ struct engine_lane {
     uint64_t n_proved, n_wrong, n_crashes, n_starts;
     unsigned start_failures;
     unsigned n_bad; /* device errors and deaths in a row */
+    bool retire;    /* when its task is over */
     bool broken;    /* retired because it does not start: tried again now and then */
     uint64_t retire_pending_bytes, retire_pending_items;
     char *memory_text;
@@ -262,7 +268,9 @@ struct zk_engine {
     zk_histogram histograms[N_HISTOGRAMS];
     uint64_t n_submitted, n_joined, n_rejected, n_crashes, n_retries, n_wrong, n_preempted, n_ahead;
     uint64_t unaccounted_ns, traced_ns;
-    engine_trace *traces; /* newest first */
+    engine_vk *vks;
+    pthread_mutex_t publics_lock; /* the content of one job at a time is decoded here */
+    engine_trace *traces;         /* newest first */
     size_t trace_bytes;
     uint32_t n_watches;
     char journal_error[512];
@@ -356,6 +364,18 @@ void engine_warm_drop(zk_engine *engine, zk_proof_kind kind, uint64_t sector_byt
 bool engine_warm_unlock(zk_engine *engine);
 const engine_warm *engine_warm_of(const zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes);
 
+/* ---- proofs.c ---- */
+/* The verifying key in the file of a circuit's keys, for engine_vk_drop; cached. EXHAUSTED: the file is not `expected`
+ * (may be NULL: any). Without the lock. */
+cuzk_status engine_vk_hold(engine_vk **vk, zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes,
+                           const zk_file_identity *expected, cuzk_err *err);
+void engine_vk_drop(engine_vk *vk); /* needs the lock; NULL is fine */
+void engine_vks_free(zk_engine *engine);
+/* Whether the proof of a partition holds for the content that was accepted. BAD_PROOF: no. Else it could not be told:
+ * the content is damaged, or gone with its job; no memory. Without the lock. */
+cuzk_status engine_proof_check(zk_engine *engine, engine_job *job, engine_vk *vk, uint32_t partition,
+                               const uint8_t proof[192], cuzk_err *err);
+
 /* ---- lane.c ---- */
 void *engine_lane_main(void *lane);
 
@@ -368,13 +388,16 @@ cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err);
 /* The process is over, or is to be (force): nothing of it is left afterwards. `how` (may be NULL) says how it ended. */
 void engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how);
 void engine_lane_retire(engine_lane *lane, const char *why);
+/* All of the device; those that are busy when their task is over. */
+void engine_device_retire(engine_lane *lane, const char *why);
 
 /* ---- outcome.c: need the lock, which is given up meanwhile ---- */
 /* The partition is to be tried again, by whoever comes; false: it was tried often enough. */
 bool engine_give_back(engine_lane *lane, bool counts, uint64_t delay_ns);
 void engine_task_prepared(engine_lane *lane, const zk_ipc_message *done);
 void engine_task_checked(engine_lane *lane);
-void engine_task_proved(engine_lane *lane, const zk_ipc_message *done);
+/* Verifies the proof. Returns whether the process can go on. */
+bool engine_task_proved(engine_lane *lane, const zk_ipc_message *done);
 /* Returns whether the process can go on. */
 bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done);
 void engine_task_crashed(engine_lane *lane, const char *how, cuzk_err *err);

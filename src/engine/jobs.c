@@ -24,6 +24,7 @@ void engine_job_drop(engine_job *job) {
     if (!job || --job->refs) return;
     free(job->partitions);
     free(job->proofs);
+    free(job->publics);
     zk_result_clear(&job->result);
     free(job);
 }

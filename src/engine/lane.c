@@ -157,11 +157,14 @@ static cuzk_status answer_key_file(engine_lane *lane, const zk_ipc_message *m) {
     bool known = true, both = false, changed = false;
     uint8_t before[32];
     cuzk_err err = {0};
+    engine_vk *vk = NULL;
     unlock(lane);
     cuzk_status status =
         zk_circuit_key_path(path, NULL, engine->options.param_cache, (zk_proof_kind)m->kind, m->sector_bytes, &err);
     if (status == CUZK_OK && m->type == ZK_IPC_KEY_FILE)
         status = zk_digests_look(&known, &both, engine->digests, path, &m->file, &err);
+    if (status == CUZK_OK && m->type == ZK_IPC_KEY_FILE)
+        status = engine_vk_hold(&vk, engine, (zk_proof_kind)m->kind, m->sector_bytes, &m->file, &err);
     else if (status == CUZK_OK)
         status = zk_digests_remember(&changed, before, engine->digests, path, &m->file, &m->digest, &err);
     if (changed) {
@@ -181,6 +184,10 @@ static cuzk_status answer_key_file(engine_lane *lane, const zk_ipc_message *m) {
     }
     status = zk_ipc_send(lane->fd, &answer, NULL, 0, NULL);
     lock(lane);
+    if (!vk) return status;
+    engine_circuit *c = engine_lane_circuit(lane, (zk_proof_kind)m->kind, m->sector_bytes);
+    engine_vk_drop(c ? c->vk : vk);
+    if (c) c->vk = vk;
     return status;
 }
 
@@ -343,8 +350,9 @@ static void run_task(engine_lane *lane, char *text) {
         else if (task->type == TASK_CHECK)
             engine_task_checked(lane);
         else
-            engine_task_proved(lane, &done);
-        if (!good) engine_lane_end(lane, true, NULL, 0);
+            good = engine_task_proved(lane, &done);
+        if (lane->retire) engine_lane_retire(lane, "wrong proofs of its device");
+        if (!good || lane->state == ZK_WORKER_RETIRED) engine_lane_end(lane, true, NULL, 0);
     }
     if (task->job) {
         engine_served(engine, task->job->meta.miner_id, zk_now_ns() - task->start_ns);

@@ -109,10 +109,33 @@ void engine_task_checked(engine_lane *lane) {
     lock(lane);
 }
 
+/* Whether the proof holds; that the worker found so counts for nothing. Needs the lock, which is given up meanwhile. */
+static cuzk_status verify(engine_lane *lane, const zk_ipc_message *done, cuzk_err *err) {
+    engine_job *job = lane->task.job;
+    const engine_circuit *c = engine_lane_circuit(lane, (zk_proof_kind)job->meta.kind, job->meta.sector_bytes);
+    engine_vk *vk = c ? c->vk : NULL; /* held by the lane, whose thread this is */
+    unlock(lane);
+    cuzk_status status = engine_proof_check(lane->engine, job, vk, lane->task.partition, done->proof, err);
+    lock(lane);
+    return status;
+}
+
 /* Needs the lock, which is given up meanwhile. */
-void engine_task_proved(engine_lane *lane, const zk_ipc_message *done) {
+bool engine_task_proved(engine_lane *lane, const zk_ipc_message *done) {
     zk_engine *engine = lane->engine;
     engine_job *job = lane->task.job;
+    cuzk_err bad = {0};
+    if (!engine_job_is_open(job)) return true;
+    cuzk_status verified = verify(lane, done, &bad);
+    if (!engine_job_is_open(job)) return true;
+    if (verified != CUZK_OK) {
+        zk_ipc_message failed = *done;
+        failed.wrong_proof = verified == CUZK_BAD_PROOF;
+        failed.status = (uint32_t)(failed.wrong_proof ? CUZK_INTERNAL : verified);
+        snprintf(failed.message, sizeof failed.message, "%s%.460s",
+                 failed.wrong_proof ? "the daemon finds what the worker did not: " : "", bad.message);
+        return engine_task_failed(lane, &failed);
+    }
     zk_journal_partition kept = {.index = lane->task.partition,
                                  .srs_load_ns = done->srs_load_ns,
                                  .synth_ns = done->synth_ns,
@@ -123,7 +146,6 @@ void engine_task_proved(engine_lane *lane, const zk_ipc_message *done) {
     lane->n_proved++;
     lane->n_bad = 0;
     engine->n_ahead += done->input_ahead;
-    if (!engine_job_is_open(job)) return;
     bool single = job->n_partitions == 1, shared = zk_journal_is_shared(engine->journal), first = true;
     unlock(lane);
     /* The end of the job says the same for a single one. */
@@ -143,7 +165,7 @@ void engine_task_proved(engine_lane *lane, const zk_ipc_message *done) {
         (void)seen; /* else it is seen later */
     }
     lock(lane);
-    if (!engine_job_is_open(job)) return;
+    if (!engine_job_is_open(job)) return true;
     engine_partition *p = &job->partitions[kept.index];
     p->taken = false;
     p->lane = (int)lane->id;
@@ -154,6 +176,7 @@ void engine_task_proved(engine_lane *lane, const zk_ipc_message *done) {
     unlock(lane);
     engine_job_finish_if_done(engine, job);
     lock(lane);
+    return true;
 }
 
 /* Needs the lock, which is given up meanwhile. */
@@ -219,7 +242,7 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
         engine_keep_evidence(engine, job, lane, done);
         lock(lane);
         bool again = engine_give_back(lane, true, 0);
-        if (lane->n_wrong >= MAX_WRONG) engine_lane_retire(lane, "two wrong proofs");
+        if (++lane->on->n_wrong >= MAX_WRONG) engine_device_retire(lane, "two wrong proofs of its device");
         if (!engine_some_lane_left(engine, job) && !zk_journal_is_shared(engine->journal))
             engine_fail_job(lane, CUZK_DEVICE, "no worker is left: all were retired for wrong proofs");
         else if (!again)

@@ -99,7 +99,7 @@ void engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how) {
     lock(lane);
     lane->fd = -1;
     lane->state = lane->state == ZK_WORKER_RETIRED ? ZK_WORKER_RETIRED : ZK_WORKER_OFF;
-    lane->n_circuits = 0;
+    while (lane->n_circuits) engine_lane_forget_circuit(lane, &lane->circuits[0]);
     lane->job_at_hand[0] = 0;
     lane->looked_ahead = false;
     engine_promises_drop(lane);
@@ -172,4 +172,18 @@ void engine_lane_retire(engine_lane *lane, const char *why) {
     ZK_LOG_ERROR("worker retired", zk_kv_u64("worker", lane->id), zk_kv_str("device", lane->device),
                  zk_kv_str("why", why));
     lane->state = ZK_WORKER_RETIRED;
+    lane->retire = false;
+}
+
+void engine_device_retire(engine_lane *lane, const char *why) {
+    zk_engine *engine = lane->engine;
+    for (unsigned i = 0; i < engine->n_lanes; i++) {
+        engine_lane *other = &engine->lanes[i];
+        if (other->on != lane->on || (other->state == ZK_WORKER_RETIRED && !other->broken)) continue;
+        other->broken = false; /* for good */
+        if (other == lane || other->task.type == TASK_NONE)
+            engine_lane_retire(other, why);
+        else
+            other->retire = true;
+    }
 }

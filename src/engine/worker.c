@@ -71,38 +71,12 @@ cuzk_status worker_say(worker *self, zk_ipc_message message, cuzk_err *err) {
     return zk_ipc_send(self->options->fd, &message, NULL, 0, err);
 }
 
-/* ---- faults ---- */
-
-static cuzk_status fault_parse(worker *self, const char *text, cuzk_err *err) {
-    char plus = 0;
-    if (!text || !*text) return CUZK_OK;
-    int n = sscanf(text, "%15[a-z]@%23[a-z_]:%u%c", self->fault_what, self->fault_stage, &self->fault_n, &plus);
-    if (n < 3) return ZK_FAIL(err, CUZK_USAGE, "--fault: found \"%s\", expected WHAT@STAGE:N", text);
-    self->fault_always = plus == '+';
-    return CUZK_OK;
-}
-
 cuzk_status worker_stage(worker *self, const char *stage, cuzk_err *err) {
     zk_ipc_message message = {.type = ZK_IPC_STAGE};
     snprintf(message.stage, sizeof message.stage, "%s", stage);
     ZK_TRY(worker_say(self, message, err));
     ZK_TRY(zk_cancel_check(NULL, stage, err));
-    if (!self->fault_n || strcmp(self->fault_stage, stage) != 0) return CUZK_OK;
-    self->fault_seen++;
-    if (self->fault_seen < self->fault_n || (self->fault_seen > self->fault_n && !self->fault_always)) return CUZK_OK;
-    if (strcmp(self->fault_what, "crash") == 0) raise(SIGKILL);
-    if (strcmp(self->fault_what, "device") == 0) return ZK_FAIL(err, CUZK_DEVICE, "device error of a test");
-    if (strcmp(self->fault_what, "alloc") == 0) zk_alloc_fail_nth(1);
-    while (strcmp(self->fault_what, "hang") == 0) {
-        usleep(10000);
-        ZK_TRY(zk_cancel_check(NULL, stage, err));
-    }
-    return CUZK_OK;
-}
-
-static bool fault_wrong(const worker *self) {
-    return strcmp(self->fault_what, "wrong") == 0 && self->fault_seen >= self->fault_n &&
-           (self->fault_seen == self->fault_n || self->fault_always);
+    return worker_faults_stage(self, stage, err);
 }
 
 /* ---- tasks ---- */
@@ -114,7 +88,8 @@ static cuzk_status run_stages(worker *self, zk_prover *prover, zk_ipc_message *d
         ZK_TRY(worker_stage(self, zk_prove_stage_name(stage), err));
         cuzk_status status = zk_prove_stage(prover, stage, trace, err);
         if (stage == ZK_PROVE_VERIFY) {
-            if (status == CUZK_OK && fault_wrong(self)) status = ZK_FAIL(err, CUZK_INTERNAL, "wrong proof of a test");
+            if (status == CUZK_OK && worker_faults_wrong(self))
+                status = ZK_FAIL(err, CUZK_INTERNAL, "wrong proof of a test");
             done->wrong_proof = status == CUZK_INTERNAL;
             if (done->wrong_proof) memcpy(done->proof, zk_prove_result(prover), sizeof done->proof);
         }
@@ -126,6 +101,7 @@ static cuzk_status run_stages(worker *self, zk_prover *prover, zk_ipc_message *d
         ZK_TRY(status);
     }
     memcpy(done->proof, zk_prove_result(prover), sizeof done->proof);
+    if (worker_faults_lie(self)) done->proof[0] ^= 0x20; /* -A in place of A: well encoded, and wrong */
     return CUZK_OK;
 }
 
@@ -356,7 +332,7 @@ cuzk_status zk_worker_run(const zk_worker_options *options, cuzk_err *err) {
     pthread_cond_init(&self->incoming.filled, NULL);
     pthread_mutex_init(&self->lock, NULL);
     pthread_cond_init(&self->changed, NULL);
-    ZK_GOTO(fault_parse(self, options->fault, err));
+    ZK_GOTO(worker_faults_parse(self, options->fault, err));
     if (options->device && strcmp(options->device, "probe") == 0) {
         status = probe(self, err);
         greeted = true;
@@ -369,6 +345,7 @@ cuzk_status zk_worker_run(const zk_worker_options *options, cuzk_err *err) {
     ZK_GOTO(zk_retire_create(&self->retire, 0, 0, err));
     ZK_GOTO(open_device(self, err));
     zk_backend_set_retire(self->backend, self->retire);
+    worker_faults_wrap(self);
     worker_jobs_start(self);
     if (options->lookahead) ZK_GOTO(zk_ahead_create(&self->ahead, err));
     ZK_GOTO(hello(self, err));

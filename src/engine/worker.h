@@ -22,9 +22,13 @@ typedef struct zk_worker_options {
     cuzk_status (*cuda_count)(int *n, cuzk_err *err);
     cuzk_status (*cuda_open)(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool, cuzk_err *err);
     void (*cuda_memory)(uint64_t *total, uint64_t *free, const zk_backend *backend);
-    /* Faults for tests, "WHAT@STAGE:N": at the Nth time that STAGE ("prepare", "load", or one of a proof) begins in
+    /* Faults for tests. "WHAT@STAGE:N": at the Nth time that STAGE ("prepare", "load", or one of a proof) begins in
      * this process: crash, hang, device (a device error), alloc (the next allocation fails); "wrong@verify:N": the Nth
-     * proof counts as wrong. N may be followed by "+": from then on every time. */
+     * proof counts as wrong; "lie@verify:N": it is spoilt after it was verified. N may be followed by "+": from then on
+     * every time.
+     * "random,NAME=P,...": with probability P each: crash, when a stage begins; alloc, then one of the next 10,000
+     * allocations fails; device, each operation of the device fails; wrong, an MSM of the device gives a wrong sum;
+     * lie, a proof is spoilt after it was verified. */
     const char *fault;
 } zk_worker_options;
 

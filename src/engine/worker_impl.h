@@ -57,6 +57,14 @@ typedef struct queue {
     bool gone;
 } queue;
 
+/* For tests: one fault at a place that is named, or (what[0] is 0 and `random`) faults at random. */
+typedef struct worker_faults {
+    char what[16], stage[ZK_STAGE_NAME_BYTES];
+    unsigned n, seen;
+    bool always, random;
+    double alloc, device, crash, wrong, lie; /* probabilities, see worker.h */
+} worker_faults;
+
 typedef struct worker {
     const zk_worker_options *options;
     queue incoming;
@@ -75,10 +83,7 @@ typedef struct worker {
     unsigned n_slots;
     uint64_t n_asked;
     zk_partition_input own; /* inputs that were not made ahead */
-    /* fault for tests */
-    char fault_what[16], fault_stage[ZK_STAGE_NAME_BYTES];
-    unsigned fault_n, fault_seen;
-    bool fault_always;
+    worker_faults faults;
 } worker;
 
 /* ---- worker.c ---- */
@@ -86,6 +91,16 @@ cuzk_status worker_next_message(zk_ipc_message *message, worker *self, cuzk_err 
 cuzk_status worker_say(worker *self, zk_ipc_message message, cuzk_err *err) ZK_MUST_USE;
 /* A stage begins: the daemon is told, and the fault meant for it happens. Main only. */
 cuzk_status worker_stage(worker *self, const char *stage, cuzk_err *err) ZK_MUST_USE;
+
+/* ---- worker_faults.c: for tests; nothing of it happens without zk_worker_options.fault ---- */
+cuzk_status worker_faults_parse(worker *self, const char *text, cuzk_err *err) ZK_MUST_USE;
+/* The device's operations may fail or give wrong sums from now on, if that is asked for. */
+void worker_faults_wrap(worker *self);
+/* A stage begins: the fault that is meant for it. */
+cuzk_status worker_faults_stage(worker *self, const char *stage, cuzk_err *err) ZK_MUST_USE;
+/* Whether the proof that was just verified counts as wrong; and whether a wrong one is passed off as verified. */
+bool worker_faults_wrong(const worker *self);
+bool worker_faults_lie(worker *self);
 
 /* ---- worker_keys.c: main only ---- */
 loaded *worker_find_circuit(worker *self, zk_proof_kind kind, uint64_t sector_bytes);

@@ -463,6 +463,44 @@ static void test_wrong_proofs(void) {
     ZK_CHECK(test_count_files(test_path("wrong/journal.evidence")) == 3); /* two reports, one input */
 }
 
+/* A worker that passes a wrong proof off as verified is caught by the daemon: tried again in a new process. */
+static void test_lie(void) {
+    zk_engine_options options = test_options("lie");
+    options.worker_fault = "lie@verify:2";
+    zk_engine *engine = test_engine(&options);
+    const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 3);
+    zk_submitted s;
+    zk_result result;
+    test_submit(&s, engine, request);
+    test_await(&result, engine, s.job_id);
+    test_verify(request, &result);
+    ZK_CHECK(result.n_proof == 2 * ZK_PROOF_BYTES);
+    zk_result_clear(&result);
+    zk_engine_status *status = test_status(engine);
+    ZK_CHECK(status->n_wrong_proofs == 1 && status->n_retries == 1 && status->workers[0].state != ZK_WORKER_RETIRED);
+    zk_engine_status_destroy(status);
+    zk_engine_destroy(engine);
+    ZK_CHECK(test_count_files(test_path("lie/journal.evidence")) == 2); /* a report, the input */
+}
+
+/* Wrong proofs are the device's, whichever of its workers gave them: all are retired. */
+static void test_lies_of_a_device(void) {
+    zk_engine_options options = test_options("lies");
+    options.worker_fault = "lie@verify:1+";
+    options.n_workers = 2;
+    zk_engine *engine = test_engine(&options);
+    zk_submitted s;
+    zk_result result;
+    test_submit(&s, engine, test_request(ZK_KIND_WINDOW, "a", 1));
+    test_await(&result, engine, s.job_id);
+    ZK_CHECKF(result.outcome == ZK_OUTCOME_FAILED && strstr(result.message, "retired"), "%s", result.message);
+    zk_engine_status *status = test_status(engine);
+    ZK_CHECK(status->n_wrong_proofs == 2 && status->n_workers == 2);
+    for (unsigned i = 0; i < 2; i++) ZK_CHECK(status->workers[i].state == ZK_WORKER_RETIRED);
+    zk_engine_status_destroy(status);
+    zk_engine_destroy(engine);
+}
+
 /* ---- many ---- */
 
 typedef struct client {
@@ -639,13 +677,14 @@ static void test_flat_memory(void) {
 
 int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
-        ZK_CASE(test_prove),       ZK_CASE(test_partitions),    ZK_CASE(test_idempotency),
-        ZK_CASE(test_failure),     ZK_CASE(test_missing_keys),  ZK_CASE(test_preload_evict),
-        ZK_CASE(test_budget),      ZK_CASE(test_cancel),        ZK_CASE(test_time_limit),
-        ZK_CASE(test_priorities),  ZK_CASE(test_overtaking),    ZK_CASE(test_worker_killed),
-        ZK_CASE(test_poison),      ZK_CASE(test_device_error),  ZK_CASE(test_wrong_proofs),
-        ZK_CASE(test_concurrent),  ZK_CASE(test_drain),         ZK_CASE(test_daemon_killed),
-        ZK_CASE(test_flat_memory), ZK_CASE(test_damaged_proof),
+        ZK_CASE(test_prove),         ZK_CASE(test_partitions),       ZK_CASE(test_idempotency),
+        ZK_CASE(test_failure),       ZK_CASE(test_missing_keys),     ZK_CASE(test_preload_evict),
+        ZK_CASE(test_budget),        ZK_CASE(test_cancel),           ZK_CASE(test_time_limit),
+        ZK_CASE(test_priorities),    ZK_CASE(test_overtaking),       ZK_CASE(test_worker_killed),
+        ZK_CASE(test_poison),        ZK_CASE(test_device_error),     ZK_CASE(test_wrong_proofs),
+        ZK_CASE(test_lie),           ZK_CASE(test_lies_of_a_device), ZK_CASE(test_concurrent),
+        ZK_CASE(test_drain),         ZK_CASE(test_daemon_killed),    ZK_CASE(test_flat_memory),
+        ZK_CASE(test_damaged_proof),
     };
     if (argc > 1 && strcmp(argv[1], "worker") == 0) return test_worker_main(argc, argv);
     if (setjmp(zk_test_jump) != 0) return 2;
