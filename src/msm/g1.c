@@ -30,7 +30,7 @@ static const zk_fp endo_beta = {{0x30f1361b798a64e8, 0xf3b8ddab7ece5a2a, 0x16a8c
                                  0x3636b76660701c6e, 0x051ba4ab241b6160}};
 
 /* From so many points on the IFMA code is faster (Zen 4, bench/ifma_bench). */
-#define IFMA_MSM_MIN 256
+#define IFMA_MSM_MIN 128
 #define IFMA_SUM_MIN 512
 #define IFMA_MASKED_SUM zk_masked_sum_g1_ifma
 #define IFMA_FIXED_MUL zk_fixed_base_g1_mul_ifma

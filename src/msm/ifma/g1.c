@@ -171,7 +171,7 @@ static __mmask8 vec_zero_residues(const VEC *a) {
 static const uint32_t image_ref[IMAGES] = {0, ROW_BYTES / 2 + 2};
 #define WINDOW_BITS_LEAST 4
 #define WINDOW_BITS_MOST 19
-#define SLICE_MOST ((size_t)1 << 21)
+#define SLICE_MOST ((size_t)1 << 19)
 
 static void windows_of(zk_windows *w, unsigned c) { zk_windows_half(w, c); }
 

@@ -230,7 +230,7 @@ static __mmask8 vec_zero_residues(const VEC *a) {
 #define IMAGE_LIMBS 1
 #define WINDOW_BITS_LEAST 4
 #define WINDOW_BITS_MOST 17
-#define SLICE_MOST ((size_t)1 << 19)
+#define SLICE_MOST ((size_t)1 << 17)
 static const uint32_t image_ref[IMAGES] = {0, 3 * ROW_BYTES / 2, ROW_BYTES / 2 + 2, 4 * ROW_BYTES / 2 + 2};
 
 /* Windows for numbers |v| < z / 2 + 2 < 2^63 0.821. The string has 64 bits with half of the top window's range added

@@ -2,7 +2,7 @@
  * public functions do so for inputs long enough to gain.
  *
  * Bases are read in their 64-bit form. A multiplication of n points takes about 230 n bytes in G1 and 840 n in G2
- * beside its buckets, for at most 2^21 and 2^19 points at a time.
+ * beside its buckets, for at most 2^19 and 2^17 points at a time.
  */
 #ifndef ZK_MSM_IFMA_H
 #define ZK_MSM_IFMA_H
