@@ -111,9 +111,33 @@ static void collect(void *ctx, const zk_journal_partition *partition) {
     /* else it is proved again */
 }
 
+/* What a file has kept since an earlier life is verified once more; one that does not hold is proved again. */
+static void drop_damaged(kept_partitions *kept, zk_engine *engine, engine_job *job) {
+    engine_vk *vk = NULL;
+    cuzk_err err = {0};
+    size_t n = 0;
+    cuzk_status status =
+        kept->n ? engine_vk_hold(&vk, engine, (zk_proof_kind)job->meta.kind, job->meta.sector_bytes, NULL, &err)
+                : CUZK_OK;
+    for (size_t i = 0; i < kept->n; i++) {
+        if (status == CUZK_OK) zk_err_reset(&err);
+        if (status == CUZK_OK &&
+            engine_proof_check(engine, job, vk, kept->list[i].index, kept->list[i].proof, &err) == CUZK_OK)
+            kept->list[n++] = kept->list[i];
+        else
+            ZK_LOG_WARN("a partition that the journal has is proved again", zk_kv_str("job", job->meta.job_id),
+                        zk_kv_u64("partition", kept->list[i].index), zk_kv_str("error", err.message));
+    }
+    kept->n = n;
+    pthread_mutex_lock(&engine->lock);
+    engine_vk_drop(vk);
+    pthread_mutex_unlock(&engine->lock);
+}
+
 cuzk_status engine_job_recover(zk_engine *engine, engine_job *job, cuzk_err *err) {
     kept_partitions kept = {0};
     cuzk_status status = engine->journal->ops->each_partition(engine->journal, job->meta.job_id, collect, &kept, err);
+    if (!zk_journal_is_shared(engine->journal)) drop_damaged(&kept, engine, job);
     pthread_mutex_lock(&engine->lock);
     for (size_t i = 0; i < kept.n && engine_job_is_open(job); i++) {
         engine_job_take_partition(job, &kept.list[i]);

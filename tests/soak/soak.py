@@ -367,7 +367,7 @@ def run_kills(work, arguments, n, weights, cores):
     if not daemon.wait_ready():
         report.bad("the daemon does not start:\n" + daemon.log())
         return report
-    clients = [threading.Thread(target=client, args=(i,), daemon=True) for i in range(3)]
+    clients = [threading.Thread(target=client, args=(i,), daemon=True) for i in range(6)]
     for c in clients:
         c.start()
     hurt_with_kills(daemon, load, report, n)
@@ -402,7 +402,8 @@ def finish(daemon, load, report, evidence=False):
 
 def run_soak(work, arguments, seconds, weights, cores):
     report = Report()
-    daemon = Daemon(work, arguments.keys, ["--gpus.gpu_threads", "1", "--gpus.gpu_workers_per_device", "2"])
+    daemon = Daemon(work, arguments.keys, ["--gpus.gpu_threads", "1", "--gpus.gpu_workers_per_device", "2",
+                                           "--memory.total_budget", "4GiB"])
     requests = Requests(arguments.keys, work, list(weights), 3)
     load = Load(daemon, requests, report, arguments.seed, weights, False)
     scenarios = [load.plain, load.cancelling, load.vanishing, load.doubled, load.broken]
@@ -490,7 +491,7 @@ def main():
     if "daemon.listen" not in help_text.stdout:
         print("0 passed, 0 failed (no daemon in this build)")
         return 0
-    usual = {"kills": "winning=5,window=5,update=1,porep=1", "soak": "winning=6,window=6,winning-32g=3,update=0.3,porep=0.2",
+    usual = {"kills": "winning=6,window=8,update=1,porep=1", "soak": "winning=6,window=8,winning-32g=3,update=0.15,porep=0.1",
              "check": "winning=1,window=3"}
     weights = {k: float(w) for k, w in (pair.split("=") for pair in (a.kinds or usual[a.mode]).split(","))}
     weights.setdefault("window", 0)  # for requests that are broken

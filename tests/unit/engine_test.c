@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "engine/journal_sqlite.h"
+
 /* ---- one job after the other ---- */
 
 static void test_prove(void) {
@@ -125,6 +127,47 @@ static void test_damaged_proof(void) {
     zk_engine_status *status = test_status(engine);
     ZK_CHECK(strstr(status->journal_error, "damaged"));
     zk_engine_status_destroy(status);
+    zk_engine_destroy(engine);
+}
+
+static void spoil(void *ctx, const zk_journal_partition *partition) {
+    zk_journal_partition *copy = ctx;
+    *copy = *partition;
+    copy->proof[0] ^= 0x20; /* -A for A: still a point */
+}
+
+/* A partition that the disk has changed is proved again. */
+static void test_damaged_partition(void) {
+    zk_engine_options options = test_options("damaged-partition");
+    options.worker_fault = "hang@h:2+";
+    zk_engine *engine = test_engine(&options);
+    const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 3);
+    zk_submitted s;
+    zk_result result;
+    cuzk_err err = {0};
+    test_submit(&s, engine, request);
+    for (unsigned i = 0, n_done = 0; n_done == 0; i++) {
+        zk_engine_status *status = test_status(engine);
+        n_done = status->jobs[0].n_done;
+        zk_engine_status_destroy(status);
+        ZK_CHECK(i < 6000);
+        usleep(10000);
+    }
+    zk_engine_destroy(engine);
+    zk_journal *journal = NULL;
+    zk_journal_partition kept = {.index = 99};
+    bool written = false;
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, options.journal_path, &err), err);
+    ZK_CHECK_OK(journal->ops->each_partition(journal, s.job_id, spoil, &kept, &err), err);
+    ZK_CHECK(kept.index == 0);
+    ZK_CHECK_OK(journal->ops->partition_done(&written, journal, s.job_id, &kept, &err), err);
+    ZK_CHECK(written);
+    journal->ops->close(journal);
+    options.worker_fault = NULL;
+    engine = test_engine(&options);
+    test_await(&result, engine, s.job_id);
+    test_verify(request, &result);
+    zk_result_clear(&result);
     zk_engine_destroy(engine);
 }
 
@@ -677,14 +720,29 @@ static void test_flat_memory(void) {
 
 int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
-        ZK_CASE(test_prove),         ZK_CASE(test_partitions),       ZK_CASE(test_idempotency),
-        ZK_CASE(test_failure),       ZK_CASE(test_missing_keys),     ZK_CASE(test_preload_evict),
-        ZK_CASE(test_budget),        ZK_CASE(test_cancel),           ZK_CASE(test_time_limit),
-        ZK_CASE(test_priorities),    ZK_CASE(test_overtaking),       ZK_CASE(test_worker_killed),
-        ZK_CASE(test_poison),        ZK_CASE(test_device_error),     ZK_CASE(test_wrong_proofs),
-        ZK_CASE(test_lie),           ZK_CASE(test_lies_of_a_device), ZK_CASE(test_concurrent),
-        ZK_CASE(test_drain),         ZK_CASE(test_daemon_killed),    ZK_CASE(test_flat_memory),
+        ZK_CASE(test_prove),
+        ZK_CASE(test_partitions),
+        ZK_CASE(test_idempotency),
+        ZK_CASE(test_failure),
+        ZK_CASE(test_missing_keys),
+        ZK_CASE(test_preload_evict),
+        ZK_CASE(test_budget),
+        ZK_CASE(test_cancel),
+        ZK_CASE(test_time_limit),
+        ZK_CASE(test_priorities),
+        ZK_CASE(test_overtaking),
+        ZK_CASE(test_worker_killed),
+        ZK_CASE(test_poison),
+        ZK_CASE(test_device_error),
+        ZK_CASE(test_wrong_proofs),
+        ZK_CASE(test_lie),
+        ZK_CASE(test_lies_of_a_device),
+        ZK_CASE(test_concurrent),
+        ZK_CASE(test_drain),
+        ZK_CASE(test_daemon_killed),
+        ZK_CASE(test_flat_memory),
         ZK_CASE(test_damaged_proof),
+        ZK_CASE(test_damaged_partition),
     };
     if (argc > 1 && strcmp(argv[1], "worker") == 0) return test_worker_main(argc, argv);
     if (setjmp(zk_test_jump) != 0) return 2;
