@@ -35,19 +35,21 @@ typedef enum direction { FORWARD, INVERSE, NONE } direction;
 
 typedef struct tile_job {
     const zk_ntt_domain *domain;
-    zk_fr *x[3];
+    zk_fr *x[2];
     pass pass;
     direction split, merge; /* which of the two to run; the middle of a quotient runs both */
 } tile_job;
 
 /* On each leaf of each vector: a split, a multiplication by `scale` and, where coset says so, the powers of g or 1/g,
- * a merge; each optional. */
+ * a merge; each optional. With `minus` there is one vector and a scale, and what it gives has the same of minus,
+ * without the powers of g, taken off. */
 typedef struct leaf_job {
     const zk_ntt_domain *domain;
-    zk_fr *x[3];
+    zk_fr *x[2];
     unsigned n_x;
     direction split, coset, merge;
     const zk_fr *scale; /* NULL: one */
+    const zk_fr *minus; /* [n] or NULL */
 } leaf_job;
 
 #endif

@@ -56,9 +56,10 @@ void zk_ntt_mul(zk_fr *r, const zk_fr *x, const zk_fr *y, size_t n) {
     for (size_t i = 0; i < n; i++) zk_fr_mul(&r[i], &x[i], &y[i]);
 }
 
-void zk_ntt_mul_sub(zk_fr *a, const zk_fr *b, const zk_fr *c, size_t n) {
+void zk_ntt_sub_scaled(zk_fr *r, const zk_fr *x, size_t n, const zk_fr *s) {
     for (size_t i = 0; i < n; i++) {
-        zk_fr_mul(&a[i], &a[i], &b[i]);
-        zk_fr_sub(&a[i], &a[i], &c[i]);
+        zk_fr t;
+        zk_fr_mul(&t, &x[i], s);
+        zk_fr_sub(&r[i], &r[i], &t);
     }
 }

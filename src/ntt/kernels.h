@@ -25,7 +25,7 @@ void zk_ntt_tile_merge(zk_fr *tile, size_t n_columns, const zk_fr *const *zeta, 
 void zk_ntt_scale(zk_fr *r, const zk_fr *x, size_t n, const zk_fr *s);
 /* r_i = x_i y_i */
 void zk_ntt_mul(zk_fr *r, const zk_fr *x, const zk_fr *y, size_t n);
-/* a_i = a_i b_i - c_i */
-void zk_ntt_mul_sub(zk_fr *a, const zk_fr *b, const zk_fr *c, size_t n);
+/* r_i -= x_i s */
+void zk_ntt_sub_scaled(zk_fr *r, const zk_fr *x, size_t n, const zk_fr *s);
 
 #endif

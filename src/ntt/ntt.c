@@ -198,20 +198,20 @@ static void pass_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     }
 }
 
-/* The outermost pass of three merges, a b - c, and the outermost pass of the split of the result. */
+/* The outermost pass of two merges, a b, and the outermost pass of the split of the result. */
 static void middle_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     (void)thread;
     const tile_job *job = ctx;
-    zk_fr tile[3][TILE];
+    zk_fr tile[2][TILE];
     const zk_fr *zeta[PASS_LOG2];
     for (size_t t = begin; t < end; t++) {
         tile_place p = place_of(job, t);
         tile_twiddles(zeta, job, job->merge, &p);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 2; i++) {
             tile_load(tile[i], job->x[i], &p);
             zk_ntt_tile_merge(tile[i], TILE_COLUMNS, zeta, job->pass.n_levels);
         }
-        zk_ntt_mul_sub(tile[0], tile[1], tile[2], p.n_rows * TILE_COLUMNS);
+        zk_ntt_mul(tile[0], tile[0], tile[1], p.n_rows * TILE_COLUMNS);
         tile_twiddles(zeta, job, job->split, &p);
         zk_ntt_tile_split(tile[0], TILE_COLUMNS, zeta, job->pass.n_levels);
         tile_store(job->x[0], tile[0], &p);
@@ -263,7 +263,7 @@ static void leaf_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     const leaf_job *job = ctx;
     const zk_ntt_domain *d = job->domain;
     size_t n_leaf = (size_t)1 << d->log2_leaf;
-    zk_fr twiddles[2][LEAF], factors[LEAF];
+    zk_fr twiddles[2][LEAF], factors[LEAF], minus[LEAF];
     const zk_fr *split[LEAF_LOG2], *merge[LEAF_LOG2];
     for (size_t s = begin; s < end; s++) {
         zk_fr scale = job->scale ? *job->scale : zk_fr_one;
@@ -282,6 +282,10 @@ static void leaf_range(void *ctx, size_t begin, size_t end, unsigned thread) {
                 zk_ntt_scale(leaf, leaf, n_leaf, &scale);
             }
             if (job->merge != NONE) zk_ntt_tile_merge(leaf, 1, merge, d->log2_leaf);
+            if (!job->minus) continue;
+            memcpy(minus, job->minus + s * n_leaf, n_leaf * sizeof *minus);
+            if (job->split != NONE) zk_ntt_tile_split(minus, 1, split, d->log2_leaf);
+            zk_ntt_sub_scaled(leaf, minus, n_leaf, job->scale);
         }
     }
 }
@@ -359,51 +363,54 @@ static void reverse_order(const zk_ntt_domain *d, zk_fr *x, zk_pool *pool) {
 
 void zk_ntt_forward(const zk_ntt_domain *domain, zk_fr *x, zk_pool *pool) {
     split_passes(domain, x, FORWARD, 0, pool);
-    run_leaves(&(leaf_job){domain, {x}, 1, FORWARD, NONE, NONE, NULL}, pool);
+    run_leaves(&(leaf_job){domain, {x}, 1, FORWARD, NONE, NONE, NULL, NULL}, pool);
     reverse_order(domain, x, pool);
 }
 
 void zk_ntt_inverse(const zk_ntt_domain *domain, zk_fr *x, zk_pool *pool) {
     split_passes(domain, x, INVERSE, 0, pool);
-    run_leaves(&(leaf_job){domain, {x}, 1, INVERSE, NONE, NONE, &domain->n_inverse}, pool);
+    run_leaves(&(leaf_job){domain, {x}, 1, INVERSE, NONE, NONE, &domain->n_inverse, NULL}, pool);
     reverse_order(domain, x, pool);
 }
 
 void zk_ntt_coset_forward(const zk_ntt_domain *domain, zk_fr *x, zk_pool *pool) {
     reverse_order(domain, x, pool);
-    run_leaves(&(leaf_job){domain, {x}, 1, NONE, FORWARD, FORWARD, NULL}, pool);
+    run_leaves(&(leaf_job){domain, {x}, 1, NONE, FORWARD, FORWARD, NULL, NULL}, pool);
     merge_passes(domain, x, FORWARD, 0, pool);
 }
 
 void zk_ntt_coset_inverse(const zk_ntt_domain *domain, zk_fr *x, zk_pool *pool) {
     split_passes(domain, x, INVERSE, 0, pool);
-    run_leaves(&(leaf_job){domain, {x}, 1, INVERSE, INVERSE, NONE, &domain->n_inverse}, pool);
+    run_leaves(&(leaf_job){domain, {x}, 1, INVERSE, INVERSE, NONE, &domain->n_inverse, NULL}, pool);
     reverse_order(domain, x, pool);
 }
 
 typedef struct pointwise_job {
-    zk_fr *a, *b, *c;
+    zk_fr *a;
+    const zk_fr *b;
 } pointwise_job;
 
 static void pointwise_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     (void)thread;
     const pointwise_job *job = ctx;
-    zk_ntt_mul_sub(job->a + begin, job->b + begin, job->c + begin, end - begin);
+    zk_ntt_mul(job->a + begin, job->a + begin, job->b + begin, end - begin);
 }
 
+/* On the coset x^n - 1 is a constant z, so the result is the polynomial through a b / z there, less c / z, whose
+ * coefficients the first transform of c has given: six transforms. */
 void zk_ntt_quotient(const zk_ntt_domain *domain, zk_fr *a, zk_fr *b, zk_fr *c, zk_pool *pool) {
     zk_fr *x[3] = {a, b, c};
     /* Coefficients in bit-reversed order, and from there onto the coset: no vector is ever permuted but the result. */
     for (int i = 0; i < 3; i++) split_passes(domain, x[i], INVERSE, 0, pool);
-    run_leaves(&(leaf_job){domain, {a, b, c}, 3, INVERSE, FORWARD, FORWARD, &domain->n_inverse}, pool);
+    run_leaves(&(leaf_job){domain, {a, b}, 2, INVERSE, FORWARD, FORWARD, &domain->n_inverse, NULL}, pool);
     if (domain->n_passes) {
-        for (int i = 0; i < 3; i++) merge_passes(domain, x[i], FORWARD, 1, pool);
-        run_pass(&(tile_job){domain, {a, b, c}, domain->passes[0], INVERSE, FORWARD}, middle_range, pool);
+        for (int i = 0; i < 2; i++) merge_passes(domain, x[i], FORWARD, 1, pool);
+        run_pass(&(tile_job){domain, {a, b}, domain->passes[0], INVERSE, FORWARD}, middle_range, pool);
         split_passes(domain, a, INVERSE, 1, pool);
     } else {
-        zk_pool_for(pool, domain->n, domain->n, pointwise_range, &(pointwise_job){a, b, c});
+        zk_pool_for(pool, domain->n, domain->n, pointwise_range, &(pointwise_job){a, b});
     }
-    run_leaves(&(leaf_job){domain, {a}, 1, INVERSE, INVERSE, NONE, &domain->quotient_scale}, pool);
+    run_leaves(&(leaf_job){domain, {a}, 1, INVERSE, INVERSE, NONE, &domain->quotient_scale, c}, pool);
     reverse_order(domain, a, pool);
 }
 
@@ -428,7 +435,7 @@ static void products_range(void *ctx, size_t begin, size_t end, unsigned thread)
 void zk_ntt_products(const zk_ntt_domain *domain, zk_fr *a, zk_fr *b, zk_pool *pool) {
     zk_fr *x[2] = {a, b};
     for (int i = 0; i < 2; i++) split_passes(domain, x[i], INVERSE, 0, pool);
-    run_leaves(&(leaf_job){domain, {a, b}, 2, INVERSE, FORWARD, FORWARD, &domain->n_inverse}, pool);
+    run_leaves(&(leaf_job){domain, {a, b}, 2, INVERSE, FORWARD, FORWARD, &domain->n_inverse, NULL}, pool);
     for (int i = 0; i < 2; i++) merge_passes(domain, x[i], FORWARD, 0, pool);
     zk_pool_for(pool, domain->n / 2 + 1, 1 << 14, products_range, &(products_job){a, b, domain->n});
 }

@@ -153,17 +153,17 @@ static void pass_range(void *ctx, size_t begin, size_t end, unsigned thread) {
 static const zk_fr52 product_correction = {
     {0x00234fffffdcb, 0x61039ef635000, 0xdce3c3e2e7505, 0x7fa6f1563642b, 0x0247db575276a}};
 
-/* The outermost pass of three merges, a b - c, and the outermost pass of the split of the result. */
+/* The outermost pass of two merges, a b, and the outermost pass of the split of the result. */
 static void middle_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     (void)thread;
     const tile_job *job = ctx;
     const zk_ntt_domain *d = job->domain;
     const zk_fr52 *merge = table52(d, d->roots[job->merge].zeta), *split = table52(d, d->roots[job->split].zeta);
-    zk_fr52x8 tile[3][TILE_ROWS], correction;
+    zk_fr52x8 tile[2][TILE_ROWS], correction;
     zk_fr52x8_broadcast(&correction, &product_correction);
     for (size_t t = begin; t < end; t++) {
         place p = place_of(job, t);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 2; i++) {
             tile_load(tile[i], job->x[i], &p);
             tile_merge(tile[i], merge, p.block, job->pass.n_levels);
         }
@@ -173,8 +173,7 @@ static void middle_range(void *ctx, size_t begin, size_t end, unsigned thread) {
             zk_fr52x8_carry_factor(&b, &tile[1][r]);
             zk_fr52x8_mul_loose(&a, &a, &b); /* below 64 / 35.3 + 1.01 */
             zk_fr52x8_carry_factor(&a, &a);
-            zk_fr52x8_mul_loose(&a, &a, &correction);
-            zk_fr52x8_sub_loose(&tile[0][r], &a, &tile[2][r], 8);
+            zk_fr52x8_mul_loose(&tile[0][r], &a, &correction);
         }
         tile_split(tile[0], split, p.block, job->pass.n_levels, false);
         tile_store(job->x[0], tile[0], &p);
@@ -274,14 +273,16 @@ static void leaf_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     const leaf_job *job = ctx;
     const zk_ntt_domain *d = job->domain;
     const size_t n_leaf = (size_t)1 << d->log2_leaf;
-    zk_fr52x8 rows[LEAF_ROWS], split[LEAF_ROWS], merge[LEAF_ROWS], factors[LEAF_ROWS], scale;
+    zk_fr52x8 rows[LEAF_ROWS], split[LEAF_ROWS], merge[LEAF_ROWS], factors[LEAF_ROWS], scale, plain_scale;
+    zk_fr52x8 *const minus = merge; /* a job has only one of them */
     zk_fr52 constant;
     zk_fr_to_fr52(&constant, job->scale ? job->scale : &zk_fr_one);
+    zk_fr52x8_broadcast(&plain_scale, &constant);
     for (size_t group = begin; group < end; group++) {
         const size_t s = 8 * group;
         if (job->split != NONE) leaf_twiddles(split, d, job->split, s);
         if (job->merge != NONE) leaf_twiddles(merge, d, job->merge, s);
-        zk_fr52x8_broadcast(&scale, &constant);
+        scale = plain_scale;
         if (job->coset != NONE) {
             zk_fr52x8 t;
             const zk_fr52 *powers = table52(d, d->roots[job->coset].coset_leaf);
@@ -304,6 +305,12 @@ static void leaf_range(void *ctx, size_t begin, size_t end, unsigned thread) {
                 leaf_scale(rows, &scale, 0, n_leaf);
             }
             if (job->merge != NONE) leaf_merge(rows, merge, d->log2_leaf);
+            if (job->minus) {
+                leaves_load(minus, job->minus + s * n_leaf, n_leaf);
+                if (job->split != NONE) leaf_split(minus, split, d->log2_leaf);
+                leaf_scale(minus, &plain_scale, 0, n_leaf);
+                for (size_t k = 0; k < n_leaf; k++) zk_fr52x8_sub_loose(&rows[k], &rows[k], &minus[k], 2);
+            }
             leaves_store(x, rows, n_leaf);
         }
     }
