@@ -3,11 +3,11 @@
 
 namespace zk {
 
-__global__ void __launch_bounds__(256) power_table(fr *out, u32 n, u32 log_columns, fr x, fr y, fr scale) {
+__global__ void __launch_bounds__(256) power_table(fr *out, u32 n, u32 log_columns, fr x, fr y, fr z, fr scale) {
     const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     const u32 row = i >> log_columns, column = i & ((1u << log_columns) - 1);
-    store(&out[i], mul(scale, mul(pow_u64(x, (u64)row * column), pow_u64(y, row))));
+    store(&out[i], mul(mul(scale, pow_u64(z, column)), mul(pow_u64(x, (u64)row * column), pow_u64(y, row))));
 }
 
 __global__ void __launch_bounds__(256) full_table(fr *out, u32 n, u32 log_columns, factor_table table) {
@@ -43,10 +43,16 @@ __global__ void tiny_transform(fr *x, u32 log_n, fr w, fr scale) {
     store(&x[j], mul(acc, scale));
 }
 
-__global__ void __launch_bounds__(256) quotient_points(fr *a, const fr *b, const fr *c, u32 n, fr scale) {
+__global__ void __launch_bounds__(256) scaled_products(fr *a, const fr *b, u32 n, fr scale) {
     const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
-    store(&a[i], mul(sub(mul(load(&a[i]), load(&b[i])), load(&c[i])), scale));
+    store(&a[i], mul(mul(load(&a[i]), load(&b[i])), scale));
+}
+
+__global__ void __launch_bounds__(256) subtract_scaled(fr *a, const fr *c, u32 n, fr scale) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    store(&a[i], sub(load(&a[i]), mul(load(&c[i]), scale)));
 }
 
 __global__ void __launch_bounds__(256) product_points(fr *a, const fr *b, u32 log_n) {
@@ -125,10 +131,10 @@ struct table_set {
     fr *n_inverse;                  /* [1024] all 1/n */
     fr *first;                      /* two passes: [N1][N3]; three: null */
     fr *high, *low;                 /* three passes: w^(k1 j), j < N2 N3, by high and low bits of j */
-    fr *coset_high;                 /* the same times 7^-k1 */
     fr *second, *scaled_second;     /* [N2][N3]: (w^N1)^(k2 i3); times 1/n */
     fr *coset_second;               /* times 7^(-N1 k2) */
-    fr *middle, *final;             /* [N3]: 7^(n - N1 N2 k3) / n; 7^(-N1 N2 k3) / (n (7^n - 1)) */
+    fr *quotient_second;            /* times -1 / (n (7^n - 1)) */
+    fr *middle, *final;             /* [N1][N3]: 7^(n - k1 - N1 N2 k3) / n; 7^(-k1 - N1 N2 k3) / (n (7^n - 1)) */
     fr *full;
 };
 
@@ -148,24 +154,25 @@ static size_t deal_tables(table_set *t, fr *base, const ntt_shape &s) {
     t->inverse_high = deal((size_t)1 << powers);
     t->n_inverse = deal(1u << NTT_MAX_LOGR);
     t->first = s.passes == 2 ? deal((size_t)1 << s.log_n) : nullptr;
-    t->high = t->low = t->coset_high = t->second = t->scaled_second = t->coset_second = t->middle = t->final = nullptr;
+    t->high = t->low = t->second = t->scaled_second = t->coset_second = t->quotient_second = nullptr;
+    t->middle = t->final = nullptr;
     if (s.passes == 3) {
         t->high = deal((size_t)1 << (s.n1 + s.rest() - s.low_bits()));
-        t->coset_high = deal((size_t)1 << (s.n1 + s.rest() - s.low_bits()));
         t->low = deal((size_t)1 << (s.n1 + s.low_bits()));
         t->second = deal((size_t)1 << (s.n2 + s.n3));
         t->scaled_second = deal((size_t)1 << (s.n2 + s.n3));
         t->coset_second = deal((size_t)1 << (s.n2 + s.n3));
-        t->middle = deal((size_t)1 << s.n3);
-        t->final = deal((size_t)1 << s.n3);
+        t->quotient_second = deal((size_t)1 << (s.n2 + s.n3));
+        t->middle = deal((size_t)1 << (s.n1 + s.n3));
+        t->final = deal((size_t)1 << (s.n1 + s.n3));
     }
     return used;
 }
 
 static cuzk_status fill(zk_cuda *d, fr *out, unsigned log_rows, unsigned log_columns, const fr &x, const fr &y,
-                        const fr &scale, cuzk_err *err) {
+                        const fr &z, const fr &scale, cuzk_err *err) {
     const u32 n = 1u << (log_rows + log_columns);
-    ZK_RUN(power_table, ceil_div(n, 256), 256, 0, d->main, out, n, log_columns, x, y, scale);
+    ZK_RUN(power_table, ceil_div(n, 256), 256, 0, d->main, out, n, log_columns, x, y, z, scale);
     return CUZK_OK;
 }
 
@@ -187,25 +194,26 @@ static cuzk_status make_tables(table_set *t, zk_cuda *d, const ntt_shape &s, cuz
         const fr one = fr::one(), g = shift(), gi = shift_inverse(), w = root_of_unity(s.log_n);
         const fr ni = n_inverse(s.log_n);
         const unsigned powers = s.log_n > POWER_BITS ? s.log_n - POWER_BITS : 0;
-        ZK_TRY(fill(d, t->roots, NTT_MAX_LOGR, 0, one, root_of_unity(NTT_MAX_LOGR), one, err));
-        ZK_TRY(fill(d, t->power_low, POWER_BITS, 0, one, g, one, err));
-        ZK_TRY(fill(d, t->power_high, powers, 0, one, power_of_two(g, POWER_BITS), one, err));
-        ZK_TRY(fill(d, t->inverse_low, POWER_BITS, 0, one, gi, one, err));
-        ZK_TRY(fill(d, t->inverse_high, powers, 0, one, power_of_two(gi, POWER_BITS), one, err));
-        ZK_TRY(fill(d, t->n_inverse, NTT_MAX_LOGR, 0, one, one, ni, err));
-        if (t->first) ZK_TRY(fill(d, t->first, s.n1, s.n3, w, one, one, err));
+        ZK_TRY(fill(d, t->roots, NTT_MAX_LOGR, 0, one, root_of_unity(NTT_MAX_LOGR), one, one, err));
+        ZK_TRY(fill(d, t->power_low, POWER_BITS, 0, one, g, one, one, err));
+        ZK_TRY(fill(d, t->power_high, powers, 0, one, power_of_two(g, POWER_BITS), one, one, err));
+        ZK_TRY(fill(d, t->inverse_low, POWER_BITS, 0, one, gi, one, one, err));
+        ZK_TRY(fill(d, t->inverse_high, powers, 0, one, power_of_two(gi, POWER_BITS), one, one, err));
+        ZK_TRY(fill(d, t->n_inverse, NTT_MAX_LOGR, 0, one, one, one, ni, err));
+        if (t->first) ZK_TRY(fill(d, t->first, s.n1, s.n3, w, one, one, one, err));
         if (s.passes == 3) {
             const unsigned lb = s.low_bits(), hb = s.rest() - lb;
             const fr w_second = power_of_two(w, s.n1), g_second = power_of_two(gi, s.n1);
             const fr g_third = power_of_two(gi, s.n1 + s.n2), gn = power_of_two(g, s.log_n);
-            ZK_TRY(fill(d, t->high, s.n1, hb, power_of_two(w, lb), one, one, err));
-            ZK_TRY(fill(d, t->coset_high, s.n1, hb, power_of_two(w, lb), gi, one, err));
-            ZK_TRY(fill(d, t->low, s.n1, lb, w, one, one, err));
-            ZK_TRY(fill(d, t->second, s.n2, s.n3, w_second, one, one, err));
-            ZK_TRY(fill(d, t->scaled_second, s.n2, s.n3, w_second, one, ni, err));
-            ZK_TRY(fill(d, t->coset_second, s.n2, s.n3, w_second, g_second, one, err));
-            ZK_TRY(fill(d, t->middle, s.n3, 0, one, g_third, mul(gn, ni), err));
-            ZK_TRY(fill(d, t->final, s.n3, 0, one, g_third, mul(ni, inverse(sub(gn, one))), err));
+            const fr of_quotient = mul(ni, inverse(sub(gn, one)));
+            ZK_TRY(fill(d, t->high, s.n1, hb, power_of_two(w, lb), one, one, one, err));
+            ZK_TRY(fill(d, t->low, s.n1, lb, w, one, one, one, err));
+            ZK_TRY(fill(d, t->second, s.n2, s.n3, w_second, one, one, one, err));
+            ZK_TRY(fill(d, t->scaled_second, s.n2, s.n3, w_second, one, one, ni, err));
+            ZK_TRY(fill(d, t->coset_second, s.n2, s.n3, w_second, g_second, one, one, err));
+            ZK_TRY(fill(d, t->quotient_second, s.n2, s.n3, w_second, one, one, neg(of_quotient), err));
+            ZK_TRY(fill(d, t->middle, s.n1, s.n3, one, gi, g_third, mul(gn, ni), err));
+            ZK_TRY(fill(d, t->final, s.n1, s.n3, one, gi, g_third, of_quotient, err));
         }
         d->ntt.log2_n = s.log_n;
         d->ntt.valid = true;
@@ -255,14 +263,14 @@ static ntt_pass_args pass_of(const ntt_shape &s, const table_set &t, unsigned nu
     return p;
 }
 
-static factor_table first_factors(const ntt_shape &s, const table_set &t, bool coset) {
+static factor_table first_factors(const ntt_shape &s, const table_set &t) {
     factor_table f;
     if (s.passes == 2) {
         f.high = t.first;
-    } else if (t.full && !coset) {
+    } else if (t.full) {
         f.high = t.full;
     } else {
-        f.high = coset ? t.coset_high : t.high;
+        f.high = t.high;
         f.low = t.low;
         f.low_bits = s.low_bits();
     }
@@ -294,7 +302,7 @@ static cuzk_status transform(zk_cuda *d, fr *x, const ntt_shape &s, const table_
     if (s.passes > 1) {
         fr *to = s.passes == 2 ? other : x;
         ntt_pass_args p = pass_of(s, t, 1, from, to, PASS_AFTER);
-        p.after = first_factors(s, t, false);
+        p.after = first_factors(s, t);
         ZK_TRY(run_pass(d, s.n1, p, err));
         from = to;
     }
@@ -338,18 +346,25 @@ static cuzk_status ntt(zk_cuda *d, fr *x, unsigned log_n, zk_cuda_ntt_kind kind,
     return CUZK_OK;
 }
 
-/* One vector from the domain to the coset, by forward transforms only; all passes but the last, which is pass 1. With F
- * the transform and P the map i -> -i: F^-1 = P F / n, and P commutes with F. So F(shift(F^-1 a)) is, up to P, F
- * applied to (F a)_k 7^(-k mod n) / n: the values of a on the coset at 7 w^-j. Passes 1 2 3|3 2 1. The powers of 7 are
- * digit by digit in the tables; -k mod n is n - k except for k = 0, which middle_fix mends. */
-static cuzk_status to_coset(zk_cuda *d, fr *x, const ntt_shape &s, const table_set &t, cuzk_err *err) {
+/* The first two passes, in place; `second` is the table between pass 2 and pass 3. */
+static cuzk_status first_passes(zk_cuda *d, fr *x, const ntt_shape &s, const table_set &t, const fr *second,
+                                cuzk_err *err) {
     ntt_pass_args p = pass_of(s, t, 1, x, x, PASS_AFTER);
-    p.after = first_factors(s, t, false);
+    p.after = first_factors(s, t);
     ZK_TRY(run_pass(d, s.n1, p, err));
     p = pass_of(s, t, 2, x, x, PASS_AFTER);
-    p.after.high = t.second;
-    ZK_TRY(run_pass(d, s.n2, p, err));
-    p = pass_of(s, t, 3, x, x, PASS_TWICE);
+    p.after.high = second;
+    return run_pass(d, s.n2, p, err);
+}
+
+/* One vector from the domain to the coset, by forward transforms only; all passes but the last, which is pass 1 with
+ * first_factors before it. With F the transform and P the map i -> -i: F^-1 = P F / n, and P commutes with F. So
+ * F(shift(F^-1 a)) is, up to P, F applied to (F a)_k 7^(-k mod n) / n: the values of a on the coset at 7 w^-j. Passes
+ * 1 2 3|3 2 1. The powers of 7 are digit by digit in the tables; -k mod n is n - k except for k = 0, which middle_fix
+ * mends. */
+static cuzk_status to_coset(zk_cuda *d, fr *x, const ntt_shape &s, const table_set &t, cuzk_err *err) {
+    ZK_TRY(first_passes(d, x, s, t, t.second, err));
+    ntt_pass_args p = pass_of(s, t, 3, x, x, PASS_TWICE);
     p.middle = t.middle;
     p.middle_fix = power_of_two(shift_inverse(), s.log_n);
     ZK_TRY(run_pass(d, s.n3, p, err));
@@ -358,25 +373,29 @@ static cuzk_status to_coset(zk_cuda *d, fr *x, const ntt_shape &s, const table_s
     return run_pass(d, s.n2, p, err);
 }
 
-/* The last pass of c takes the pointwise step and the first pass of the last transform with it. The last inverse undoes
- * the P of to_coset: h_i = 7^-i / n F(t)_i. */
+/* Six transforms: where Z is the constant 7^n - 1, on the coset, a b - c is interpolated by what interpolates a b
+ * there, less c itself, whose degree is below n: h = (interpolate(a b) - c) / Z, and c needs only its coefficients. The
+ * last pass of b takes the product and the first pass of the last transform with it. That undoes the P of to_coset: the
+ * share of a b is 7^-i / n F(a b)_i; that of c is P F(c) / n. */
 static cuzk_status quotient(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_shape &s, const table_set &t, cuzk_err *err) {
-    for (fr *x : {a, b, c}) {
-        ZK_TRY(to_coset(d, x, s, t, err));
-        ntt_pass_args p = pass_of(s, t, 1, x, x, PASS_BEFORE);
-        p.before = first_factors(s, t, true);
-        if (x == c) {
-            p.flags |= PASS_TWICE | PASS_POINTWISE | PASS_AFTER;
-            p.a = a;
-            p.b = b;
-            p.after = first_factors(s, t, true);
-        }
-        ZK_TRY(run_pass(d, s.n1, p, err));
-    }
-    ntt_pass_args p = pass_of(s, t, 2, c, c, PASS_AFTER);
+    ZK_TRY(to_coset(d, a, s, t, err));
+    ntt_pass_args p = pass_of(s, t, 1, a, a, PASS_BEFORE | PASS_CANONICAL);
+    p.before = first_factors(s, t);
+    ZK_TRY(run_pass(d, s.n1, p, err));
+    ZK_TRY(to_coset(d, b, s, t, err));
+    p = pass_of(s, t, 1, b, b, PASS_BEFORE | PASS_TWICE | PASS_POINTWISE | PASS_AFTER);
+    p.times = a;
+    p.before = p.after = first_factors(s, t);
+    ZK_TRY(run_pass(d, s.n1, p, err));
+    p = pass_of(s, t, 2, b, b, PASS_AFTER);
     p.after.high = t.coset_second;
     ZK_TRY(run_pass(d, s.n2, p, err));
-    p = pass_of(s, t, 3, c, a, PASS_AFTER | PASS_NATURAL | PASS_CANONICAL);
+
+    ZK_TRY(first_passes(d, c, s, t, t.quotient_second, err));
+    p = pass_of(s, t, 3, c, a, PASS_NATURAL | PASS_NEGATE | PASS_CANONICAL);
+    ZK_TRY(run_pass(d, s.n3, p, err));
+
+    p = pass_of(s, t, 3, b, a, PASS_AFTER | PASS_AFTER_K1 | PASS_NATURAL | PASS_CANONICAL | PASS_ADD);
     p.after.high = t.final;
     return run_pass(d, s.n3, p, err);
 }
@@ -386,7 +405,7 @@ static cuzk_status products(zk_cuda *d, fr *a, fr *b, const ntt_shape &s, const 
     for (fr *x : {a, b}) {
         ZK_TRY(to_coset(d, x, s, t, err));
         ntt_pass_args p = pass_of(s, t, 1, x, a, PASS_BEFORE | PASS_CANONICAL);
-        p.before = first_factors(s, t, true);
+        p.before = first_factors(s, t);
         if (x == b) {
             p.flags |= PASS_AFTER;
             p.after.high = a; /* an element is read by the thread that writes it */
@@ -423,12 +442,14 @@ cuzk_status zk_cuda_ntt_quotient(zk_cuda *d, zk_dptr a, zk_dptr b, zk_dptr c, un
     }
     for (zk_dptr x : {a, b, c}) {
         ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_INVERSE, err));
-        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_COSET_FORWARD, err));
+        if (x != c) ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_COSET_FORWARD, err));
     }
     const u32 n = 1u << log2_n;
     const fr z = inverse(sub(power_of_two(shift(), log2_n), fr::one()));
-    ZK_RUN(quotient_points, ceil_div(n, 256), 256, 0, d->main, (fr *)a, (const fr *)b, (const fr *)c, n, z);
-    return ntt(d, (fr *)a, log2_n, ZK_CUDA_NTT_COSET_INVERSE, err);
+    ZK_RUN(scaled_products, ceil_div(n, 256), 256, 0, d->main, (fr *)a, (const fr *)b, n, z);
+    ZK_TRY(ntt(d, (fr *)a, log2_n, ZK_CUDA_NTT_COSET_INVERSE, err));
+    ZK_RUN(subtract_scaled, ceil_div(n, 256), 256, 0, d->main, (fr *)a, (const fr *)c, n, z);
+    return CUZK_OK;
 }
 
 cuzk_status zk_cuda_ntt_products(zk_cuda *d, zk_dptr a, zk_dptr b, unsigned log2_n, cuzk_err *err) {
@@ -469,7 +490,7 @@ cuzk_status zk_cuda_ntt_prepare(zk_cuda *d, unsigned log2_n, bool full, cuzk_err
     zk_dptr memory = 0;
     ZK_TRY(zk_cuda_alloc(&memory, d, (size_t)n * sizeof(fr), "full twiddle table", err));
     d->ntt.full_memory = memory;
-    ZK_RUN(full_table, ceil_div(n, 256), 256, 0, d->main, (fr *)memory, n, s.rest(), first_factors(s, t, false));
+    ZK_RUN(full_table, ceil_div(n, 256), 256, 0, d->main, (fr *)memory, n, s.rest(), first_factors(s, t));
     return CUZK_OK;
 }
 

@@ -15,7 +15,7 @@
  * All multiplications by factors share one piece of code, all butterflies another, so that a pass fits the instruction
  * cache. Values are in [0, 2r) on the way, factors canonical: mul_lazy brings them back to [0, 2r).
  *
- * Multiplications a point for 2^27: 3 x 3.625 inside passes, 2 between them (3 with two-level tables): 12.9 instead
+ * Multiplications a point for 2^27: 3 x 3.25 inside passes, 2 between them (3 with two-level tables): 11.75 instead
  * of 13.5.
  */
 #ifndef ZK_CUDA_NTT_KERNELS_CUH
@@ -43,8 +43,10 @@ enum pass_flags : u32 {
     PASS_BEFORE = 8,      /* multiply by `before` after loading */
     PASS_AFTER = 16,      /* multiply by `after` before storing */
     PASS_TWICE = 32,      /* two transforms, the `middle` step between */
-    PASS_POINTWISE = 64,  /* the middle step is v = a b - v, otherwise v *= middle[row] */
+    PASS_POINTWISE = 64,  /* the middle step is v *= times[its place], otherwise v *= middle[k1][row] */
     PASS_CANONICAL = 128, /* reduce before storing */
+    PASS_ADD = 256,       /* with CANONICAL: add to what is there, canonical too */
+    PASS_AFTER_K1 = 512,  /* rows: `after` is [N1][R] */
 };
 struct ntt_pass_args {
     const fr *src;
@@ -54,21 +56,22 @@ struct ntt_pass_args {
     u32 log_n1, log_n2;     /* rows: see above */
     const fr *roots;        /* [1024] powers of the root of order 1024 */
     factor_table before, after;
-    const fr *middle; /* [R] */
+    const fr *middle; /* rows: [N1][R] */
     fr middle_fix;    /* further factor of k = 0 */
-    const fr *a, *b;  /* pointwise */
+    const fr *times;  /* pointwise: [n], canonical */
 };
 
-/* Powers of the eighth root of unity w8 = 7^((r-1)/8), Montgomery form. */
-template <int K> ZK_HD fr eighth_root() {
+/* With w = 7^((r-1)/8) of order 8, Montgomery form: w^2, (w + w^3) / 2, (w - w^3) / 2. */
+enum eighth_factor { EIGHTH_SQUARE, EIGHTH_SUM, EIGHTH_DIFFERENCE };
+template <eighth_factor K> ZK_HD fr eighth() {
     constexpr u32 v[3][8] = {
-        {0x2c42eff8u, 0x6ecf4995u, 0x4d5dfa57u, 0x6ec1fa83u, 0x5656b15cu, 0x3ff5cf38u, 0x229e031bu, 0x54b80267u},
         {0xaa89cfb1u, 0xf3b05674u, 0x6006b9feu, 0x072f0140u, 0x25667a26u, 0xce9a0dbfu, 0x2d598374u, 0x4d2ce405u},
-        {0x3eb2a8ddu, 0x111f9842u, 0x6f38b840u, 0x1f772784u, 0x8e3ca13cu, 0xb28758a3u, 0xed9a48f0u, 0x5974f9f7u},
+        {0x357acc6au, 0x3ff770ecu, 0x5e4c2b4cu, 0x9d3dbf02u, 0xed78bd49u, 0xdfa1a7e9u, 0xf34d6761u, 0x1d1faa85u},
+        {0xf6c8238eu, 0x2ed7d8a8u, 0xef11cf0bu, 0xd1843b80u, 0x68ddf412u, 0x6054274eu, 0x2f509bb9u, 0x379857e1u},
     };
     fr r;
 #pragma unroll
-    for (int i = 0; i < 8; i++) r.l[i] = v[K - 1][i];
+    for (int i = 0; i < 8; i++) r.l[i] = v[K][i];
     return r;
 }
 
@@ -78,22 +81,27 @@ ZK_HD void butterfly(fr &a, fr &b) {
     a = s;
 }
 
-/* 8-, twice 4- or four times 2-point transforms of consecutive values, results in bit-reversed places. */
+/* 8-, twice 4- or four times 2-point transforms of consecutive values, results in bit-reversed places. The odd results
+ * of 8 points are a 4-point transform of d0, w d1, w^2 d2, w^3 d3; what it needs of d1 and d3, w d1 + w^3 d3 and w^2 (w
+ * d1 - w^3 d3) = w^3 d1 + w d3, are sum and difference of (d1 + d3)(w + w^3)/2 and (d1 - d3)(w - w^3)/2: four
+ * multiplications in all instead of five. */
 ZK_HD void small_transforms(fr v[8], u32 radix) {
     if (radix == 8) {
 #pragma unroll
         for (int k = 0; k < 4; k++) butterfly(v[k], v[k + 4]);
-        v[5] = mul_lazy(eighth_root<1>(), v[5]);
-        v[6] = mul_lazy(eighth_root<2>(), v[6]);
-        v[7] = mul_lazy(eighth_root<3>(), v[7]);
+        butterfly(v[5], v[7]);
+        v[5] = mul_lazy(eighth<EIGHTH_SUM>(), v[5]);
+        v[6] = mul_lazy(eighth<EIGHTH_SQUARE>(), v[6]);
+        v[7] = mul_lazy(eighth<EIGHTH_DIFFERENCE>(), v[7]);
     }
     if (radix >= 4) {
 #pragma unroll
         for (int k = 0; k < 8; k += 4) {
             butterfly(v[k], v[k + 2]);
             butterfly(v[k + 1], v[k + 3]);
-            v[k + 3] = mul_lazy(eighth_root<2>(), v[k + 3]);
         }
+        v[3] = mul_lazy(eighth<EIGHTH_SQUARE>(), v[3]);
+        if (radix == 4) v[7] = mul_lazy(eighth<EIGHTH_SQUARE>(), v[7]);
     }
 #pragma unroll
     for (int k = 0; k < 8; k += 2) butterfly(v[k], v[k + 1]);
@@ -136,6 +144,7 @@ template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 512 / NTT_THR
 #pragma unroll 1
     for (u32 it = 0; it <= total; it++) {
         /* Which factors: 0 none, 1 inside a transform, 2 one table, 3 two tables, 4 the middle table */
+        const u32 by_k1 = (unit & ((1u << p.log_n1) - 1)) << LOGR; /* rows: of a table [N1][R] */
         u32 kind = 1;
         const fr *f = p.roots, *f2 = nullptr;
         size_t step = 0, at = 0, at2 = 0, step2 = 0;
@@ -148,15 +157,16 @@ template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 512 / NTT_THR
             step = (size_t)T << (p.log_columns - table.low_bits);
             at2 = ((size_t)row << table.low_bits) + (column & ((1u << table.low_bits) - 1));
             step2 = (size_t)T << table.low_bits;
+            if (p.flags & PASS_AFTER_K1) at += by_k1;
         } else if (round == 0) {
-            kind = p.flags & PASS_POINTWISE ? 5 : 4;
-            f = p.middle;
-            at = row;
-            step = T;
+            kind = p.flags & PASS_POINTWISE ? 2 : 4;
+            f = kind == 2 ? p.times : p.middle;
+            at = kind == 2 ? base + ((size_t)row << log_stride) : by_k1 + row;
+            step = kind == 2 ? (size_t)T << log_stride : T;
         } else {
             step = (size_t)u << (NTT_MAX_LOGR - log_s); /* w_s^(u k) */
         }
-        if (kind && kind < 5 && active) {
+        if (kind && active) {
 #pragma unroll
             for (int k = 0; k < 8; k++)
                 if (k || kind > 1) v[reverse3(k)] = mul_lazy(load(&f[at + step * k]), v[reverse3(k)]);
@@ -166,14 +176,6 @@ template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 512 / NTT_THR
             for (int k = 0; k < 8; k++) v[reverse3(k)] = mul_lazy(load(&f2[at2 + step2 * k]), v[reverse3(k)]);
         }
         if (kind == 4 && unit == 0 && row == 0) v[0] = mul_lazy(p.middle_fix, v[0]);
-        if (kind == 5 && active) {
-#pragma unroll
-            for (int k = 0; k < 8; k++) {
-                const size_t e = base + ((size_t)(row + T * k) << log_stride);
-                const fr ab = mul_lazy(canonical(load(&p.b[e])), load(&p.a[e]));
-                v[reverse3(k)] = sub_mod<2>(ab, v[reverse3(k)]);
-            }
-        }
         if (it == total) break;
 
         u32 radix = 8;
@@ -246,20 +248,23 @@ template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 512 / NTT_THR
         }
         fr x = v[reverse3(k)];
         if (p.flags & PASS_CANONICAL) x = canonical(x);
+        if (p.flags & PASS_ADD) x = add(x, load(&p.dst[e]));
         store(&p.dst[e], x);
     }
 }
 
-/* out[row 2^log_columns + column] = scale x^(row column) y^row, of n entries */
-__global__ void __launch_bounds__(256) power_table(fr *out, u32 n, u32 log_columns, fr x, fr y, fr scale);
+/* out[row 2^log_columns + column] = scale x^(row column) y^row z^column, of n entries */
+__global__ void __launch_bounds__(256) power_table(fr *out, u32 n, u32 log_columns, fr x, fr y, fr z, fr scale);
 /* full[row][column] = high * low */
 __global__ void __launch_bounds__(256) full_table(fr *out, u32 n, u32 log_columns, factor_table table);
 /* x[i] *= high[i >> 14] low[i mod 2^14] */
 __global__ void __launch_bounds__(256) scale_powers(fr *x, u32 n, factor_table table);
 /* Transforms of 2^log_n <= 4 points by definition, results times scale. */
 __global__ void tiny_transform(fr *x, u32 log_n, fr w, fr scale);
-/* a = (a b - c) scale */
-__global__ void __launch_bounds__(256) quotient_points(fr *a, const fr *b, const fr *c, u32 n, fr scale);
+/* a = a b scale */
+__global__ void __launch_bounds__(256) scaled_products(fr *a, const fr *b, u32 n, fr scale);
+/* a = a - c scale */
+__global__ void __launch_bounds__(256) subtract_scaled(fr *a, const fr *c, u32 n, fr scale);
 /* a_i b_i to a_(-i mod n) */
 __global__ void __launch_bounds__(256) product_points(fr *a, const fr *b, u32 log_n);
 /* In place: (k1, k2, k3) with (k3, k2, k1), N1 = N3; and i with -i mod n. */

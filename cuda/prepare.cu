@@ -187,9 +187,9 @@ cuzk_status scale_points(zk_cuda *d, affine<fp> *points, unsigned log2_n, const 
     memcpy(&factor, scale, sizeof factor);
     ZK_TRY(memory.take(&low, 1u << POWER_BITS, "powers", err));
     ZK_TRY(memory.take(&high, 1u << high_bits, "powers", err));
-    ZK_RUN(power_table, ceil_div(1u << POWER_BITS, 256), 256, 0, d->main, low, 1u << POWER_BITS, 0, one, x, one);
+    ZK_RUN(power_table, ceil_div(1u << POWER_BITS, 256), 256, 0, d->main, low, 1u << POWER_BITS, 0, one, x, one, one);
     for (u32 i = 0; i < POWER_BITS; i++) x = sqr(x);
-    ZK_RUN(power_table, ceil_div(1u << high_bits, 256), 256, 0, d->main, high, 1u << high_bits, 0, one, x, factor);
+    ZK_RUN(power_table, ceil_div(1u << high_bits, 256), 256, 0, d->main, high, 1u << high_bits, 0, one, x, one, factor);
     for (u32 first = 0; first < n; first += GROUP_LAUNCH) {
         const u32 here = n - first < GROUP_LAUNCH ? n - first : GROUP_LAUNCH;
         ZK_RUN(group_scale, ceil_div(here, GROUP_THREADS), GROUP_THREADS, 0, d->main, points, first, here, low, high);

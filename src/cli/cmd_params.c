@@ -221,7 +221,7 @@ out:
 
 const cli_command cli_params_prepare = {
     "params prepare", "makes the prepared key of a .params file, for shorter proofs", run_prepare,
-    "Writes NAME.prepared beside NAME.params: points with which a proof takes four transforms instead of seven and no\n"
+    "Writes NAME.prepared beside NAME.params: points with which a proof takes four transforms instead of six and no\n"
     "product with C. The proof is the same; `prove --prepared` uses it. Two random linear combinations of the points\n"
     "are checked against FILE before the file gets its name. Not resumable: minutes on a GPU; on a CPU circuits of\n"
     "2^20 rows and more take hours."};
