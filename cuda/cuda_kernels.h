@@ -159,6 +159,13 @@ cuzk_status zk_cuda_masked_sum_g1_streamed(struct zk_g1_affine *result, zk_cuda 
 cuzk_status zk_cuda_masked_sum_g2_streamed(struct zk_g2_affine *result, zk_cuda *device,
                                            const struct zk_g2_affine *bases, zk_dptr bits, size_t n,
                                            cuzk_err *err) ZK_MUST_USE;
+/* The sums under several masks of bases that cross the bus once. results: [n_masks], bits: [n_masks] masks. */
+cuzk_status zk_cuda_masked_sums_g1_streamed(struct zk_g1_affine *results, zk_cuda *device,
+                                            const struct zk_g1_affine *bases, const zk_dptr *bits, size_t n_masks,
+                                            size_t n, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_masked_sums_g2_streamed(struct zk_g2_affine *results, zk_cuda *device,
+                                            const struct zk_g2_affine *bases, const zk_dptr *bits, size_t n_masks,
+                                            size_t n, cuzk_err *err) ZK_MUST_USE;
 /* Device memory of streamed calls; kind: 0 an MSM, 1 a masked sum. */
 void zk_cuda_streamed_bytes(size_t *best, size_t *least, const zk_cuda *device, int group, int kind, size_t n);
 

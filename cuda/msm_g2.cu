@@ -28,8 +28,13 @@ cuzk_status zk_cuda_msm_g2_streamed(struct zk_g2_affine *result, zk_cuda *device
                                     zk_dptr scalars, size_t n, cuzk_err *err) {
     return zk::msm_streamed<zk::fp2>(result, device, bases, scalars, n, err);
 }
+cuzk_status zk_cuda_masked_sums_g2_streamed(struct zk_g2_affine *results, zk_cuda *device,
+                                            const struct zk_g2_affine *bases, const zk_dptr *bits, size_t n_masks,
+                                            size_t n, cuzk_err *err) {
+    return zk::masked_sums_streamed<zk::fp2>(results, device, bases, bits, n_masks, n, err);
+}
 cuzk_status zk_cuda_masked_sum_g2_streamed(struct zk_g2_affine *result, zk_cuda *device,
                                            const struct zk_g2_affine *bases, zk_dptr bits, size_t n, cuzk_err *err) {
-    return zk::masked_sum_streamed<zk::fp2>(result, device, bases, bits, n, err);
+    return zk::masked_sums_streamed<zk::fp2>(result, device, bases, &bits, 1, n, err);
 }
 }

@@ -68,12 +68,16 @@ cuzk_status msm_streamed(void *result, zk_cuda *d, const void *bases, zk_dptr sc
 /* Sixteen slices or more, so that little time passes before the first has come and after the last. */
 inline size_t streamed_sum_slice(size_t n) { return sum_slice_of(n, 16); }
 
+/* results: [n_masks] affine, bits: as many masks over the same bases; a slice serves all of them. */
 template <class F>
-cuzk_status masked_sum_streamed(void *result, zk_cuda *d, const void *bases, zk_dptr bits, size_t n, cuzk_err *err) {
-    xyzz<F> sum = xyzz<F>::infinity();
-    memset(result, 0, sizeof(affine<F>)); /* infinity */
+cuzk_status masked_sums_streamed(void *results, zk_cuda *d, const void *bases, const zk_dptr *bits, size_t n_masks,
+                                 size_t n, cuzk_err *err) {
+    memset(results, 0, n_masks * sizeof(affine<F>)); /* infinity */
     if (n >= MAX_POINTS) return ZK_FAIL(err, CUZK_UNSUPPORTED, "masked sum: %zu points, at most %u", n, MAX_POINTS - 1);
-    if (n == 0) return CUZK_OK;
+    if (n == 0 || n_masks == 0) return CUZK_OK;
+    std::unique_ptr<xyzz<F>[]> sums(new (std::nothrow) xyzz<F>[n_masks]);
+    if (!sums) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "masked sum: no memory for %zu of them", n_masks);
+    for (size_t k = 0; k < n_masks; k++) sums[k] = xyzz<F>::infinity();
     ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     sum_workspace<F> w;
     workspace_piece piece(d);
@@ -84,11 +88,14 @@ cuzk_status masked_sum_streamed(void *result, zk_cuda *d, const void *bases, zk_
     for (size_t at = 0; at < n; at += stream.slice) {
         const affine<F> *here = nullptr;
         ZK_TRY(stream.receive(&here, at, err));
-        ZK_TRY(sum_slice(&sum, d, w, here, (const u64 *)bits + at / 64, stream.count(at), err));
+        for (size_t k = 0; k < n_masks; k++)
+            ZK_TRY(sum_slice(&sums[k], d, w, here, (const u64 *)bits[k] + at / 64, stream.count(at), err));
         ZK_TRY(stream.send(err));
     }
-    const affine<F> answer = to_affine(sum);
-    memcpy(result, &answer, sizeof answer);
+    for (size_t k = 0; k < n_masks; k++) {
+        const affine<F> answer = to_affine(sums[k]);
+        memcpy((char *)results + k * sizeof answer, &answer, sizeof answer);
+    }
     return CUZK_OK;
 }
 

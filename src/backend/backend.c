@@ -114,9 +114,9 @@ cuzk_status zk_proof_reserve(const zk_resident_program *resident, const zk_proof
     return ops->proof_reserve ? ops->proof_reserve(resident, shape, err) : CUZK_OK;
 }
 
-cuzk_status zk_proof_check(const zk_resident_program *resident, cuzk_err *err) {
+cuzk_status zk_proof_check(const zk_resident_program *resident, size_t lent, cuzk_err *err) {
     const zk_residency_ops *ops = resident->backend->residency;
-    return ops->proof_check ? ops->proof_check(resident, err) : CUZK_OK;
+    return ops->proof_check ? ops->proof_check(resident, lent, err) : CUZK_OK;
 }
 
 void zk_resident_points_plan(const zk_backend *backend, const char *name, zk_group group, size_t n,
@@ -261,4 +261,14 @@ cuzk_status zk_stage_masked_sum(zk_stream *stream, const zk_resident_points *poi
                                 zk_point_sum *sum, cuzk_err *err) {
     ZK_TRY(check_holds(bits, (points->n + 63) / 64 * 8, "masked sum", err));
     return points->backend->stage->masked_sum(stream, points, bits, sum, err);
+}
+
+cuzk_status zk_stage_masked_sums(zk_stream *stream, const zk_resident_points *points, const zk_buffer *const *bits,
+                                 size_t n, zk_point_sum *sums, cuzk_err *err) {
+    const zk_stage_ops *ops = points->backend->stage;
+    if (n > ZK_MAX_MASKS) return ZK_FAIL(err, CUZK_INTERNAL, "masked sums: %zu masks, at most %d", n, ZK_MAX_MASKS);
+    for (size_t i = 0; i < n; i++) ZK_TRY(check_holds(bits[i], (points->n + 63) / 64 * 8, "masked sums", err));
+    if (ops->masked_sums && points->streamed) return ops->masked_sums(stream, points, bits, n, sums, err);
+    for (size_t i = 0; i < n; i++) ZK_TRY(ops->masked_sum(stream, points, bits[i], &sums[i], err));
+    return CUZK_OK;
 }

@@ -59,6 +59,7 @@ typedef struct zk_resident_points {
     zk_backend *backend;
     zk_group group;
     size_t n;
+    bool streamed; /* not on the device: every sum has to bring them there, so it pays to make several together */
 } zk_resident_points;
 
 typedef struct zk_selection {
@@ -165,7 +166,7 @@ typedef struct zk_residency_ops {
     /* optional, all or none */
     void (*proof_plan)(const zk_backend *backend, const zk_proof_shape *shape, zk_memory_plan *plan);
     cuzk_status (*proof_reserve)(const zk_resident_program *resident, const zk_proof_shape *shape, cuzk_err *err);
-    cuzk_status (*proof_check)(const zk_resident_program *resident, cuzk_err *err);
+    cuzk_status (*proof_check)(const zk_resident_program *resident, size_t lent, cuzk_err *err);
     void (*points_plan)(const zk_backend *backend, const char *name, zk_group group, size_t n, zk_memory_plan *plan);
     cuzk_status (*points_load)(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
                                zk_backend *backend, const zk_points_source *source, cuzk_err *err);
@@ -201,6 +202,8 @@ typedef struct zk_stage_ops {
                        zk_point_sum *sum, cuzk_err *err);
     cuzk_status (*masked_sum)(zk_stream *stream, const zk_resident_points *points, const zk_buffer *bits,
                               zk_point_sum *sum, cuzk_err *err);
+    cuzk_status (*masked_sums)(zk_stream *stream, const zk_resident_points *points, const zk_buffer *const *bits,
+                               size_t n, zk_point_sum *sums, cuzk_err *err); /* optional; points->streamed */
 } zk_stage_ops;
 
 struct zk_backend {
@@ -257,8 +260,9 @@ void zk_proof_plan(const zk_backend *backend, const zk_proof_shape *shape, zk_me
  * elsewhere the device has too little. */
 cuzk_status zk_proof_reserve(const zk_resident_program *resident, const zk_proof_shape *shape,
                              cuzk_err *err) ZK_MUST_USE;
-/* When the buffers of a prover are there: whether its stages still have room. */
-cuzk_status zk_proof_check(const zk_resident_program *resident, cuzk_err *err) ZK_MUST_USE;
+/* When the buffers of a prover are there: whether its stages still have room, while `lent` bytes of other buffers are
+ * in use. */
+cuzk_status zk_proof_check(const zk_resident_program *resident, size_t lent, cuzk_err *err) ZK_MUST_USE;
 
 /* Reads, checks (canonical, on the curve, not infinity; not the subgroup) and converts points, or makes them as
  * multiples of the generator, where a zero scalar is refused like an infinity that was read. On a refused point the
@@ -323,5 +327,9 @@ cuzk_status zk_stage_msm(zk_stream *stream, const zk_resident_points *points, co
 /* Sum of the points whose bit is set. */
 cuzk_status zk_stage_masked_sum(zk_stream *stream, const zk_resident_points *points, const zk_buffer *bits,
                                 zk_point_sum *sum, cuzk_err *err) ZK_MUST_USE;
+/* The same for n masks over the same points, n <= ZK_MAX_MASKS: those that are streamed are brought once. */
+#define ZK_MAX_MASKS 16
+cuzk_status zk_stage_masked_sums(zk_stream *stream, const zk_resident_points *points, const zk_buffer *const *bits,
+                                 size_t n, zk_point_sum *sums, cuzk_err *err) ZK_MUST_USE;
 
 #endif

@@ -325,6 +325,24 @@ static cuzk_status stage_masked_sum(zk_stream *stream, const zk_resident_points 
     return CUZK_OK;
 }
 
+static cuzk_status stage_masked_sums(zk_stream *stream, const zk_resident_points *points, const zk_buffer *const *bits,
+                                     size_t n, zk_point_sum *sums, cuzk_err *err) {
+    const cuda_points *p = (const cuda_points *)points;
+    zk_cuda *device = queue_of(stream, points->backend);
+    zk_dptr masks[ZK_MAX_MASKS];
+    for (size_t i = 0; i < n; i++) masks[i] = memory_of(bits[i]);
+    if (points->group == ZK_G1) {
+        zk_g1_affine results[ZK_MAX_MASKS];
+        ZK_TRY(zk_cuda_masked_sums_g1_streamed(results, device, p->host, masks, n, points->n, err));
+        for (size_t i = 0; i < n; i++) zk_g1_from_affine(&sums[i].g1, &results[i]);
+    } else {
+        zk_g2_affine results[ZK_MAX_MASKS];
+        ZK_TRY(zk_cuda_masked_sums_g2_streamed(results, device, p->host, masks, n, points->n, err));
+        for (size_t i = 0; i < n; i++) zk_g2_from_affine(&sums[i].g2, &results[i]);
+    }
+    return CUZK_OK;
+}
+
 static const zk_stage_ops stage_ops = {
     .witness = stage_witness,
     .evaluate = stage_evaluate,
@@ -335,6 +353,7 @@ static const zk_stage_ops stage_ops = {
     .compact_full = stage_compact_full,
     .msm = stage_msm,
     .masked_sum = stage_masked_sum,
+    .masked_sums = stage_masked_sums,
 };
 
 /* ---- arrays of points ---- */

@@ -68,7 +68,7 @@ static inline size_t cuda_point_bytes(zk_group group) {
 void zk_cuda_proof_plan(const zk_backend *backend, const zk_proof_shape *shape, zk_memory_plan *plan);
 cuzk_status zk_cuda_proof_reserve(const zk_resident_program *resident, const zk_proof_shape *shape,
                                   cuzk_err *err) ZK_MUST_USE;
-cuzk_status zk_cuda_proof_check(const zk_resident_program *resident, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_proof_check(const zk_resident_program *resident, size_t lent, cuzk_err *err) ZK_MUST_USE;
 /* What a program needs of which nothing else is known. */
 void zk_cuda_needs_default(cuda_program *program);
 /* What has to stay free in one piece while points are placed, so that proofs of every loaded program have room. */

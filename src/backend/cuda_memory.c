@@ -167,13 +167,13 @@ bool zk_cuda_wants_points(const cuda_backend *cuda, const char *name, bool maske
 
 /* ---- provers ---- */
 
-cuzk_status zk_cuda_proof_check(const zk_resident_program *resident, cuzk_err *err) {
+cuzk_status zk_cuda_proof_check(const zk_resident_program *resident, size_t lent, cuzk_err *err) {
     cuda_backend *cuda = cuda_of(resident->backend);
     const cuda_program *program = find_program(resident);
     if (!program) return ZK_FAIL(err, CUZK_INTERNAL, "circuit %s is not loaded", resident->program->name);
     const cuda_needs *needs = &program->needs;
     bool alone = atomic_load(&cuda->n_streams) == 0;
-    size_t piece = (alone ? needs->least : needs->queue_least) + tables_in_turn(cuda);
+    size_t piece = (alone ? needs->least : needs->queue_least) + tables_in_turn(cuda) + lent;
     size_t all = alone ? piece : needs->vectors + piece;
     size_t there = zk_cuda_bytes_in_a_row(cuda->device), free_bytes = zk_cuda_bytes_free(cuda->device);
     cuda->loading = NULL;

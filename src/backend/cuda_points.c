@@ -30,10 +30,12 @@ static cuzk_status points_create(cuda_points **points, zk_backend *backend, cons
     if (zk_cuda_wants_points(cuda, source->name, masked))
         status =
             zk_cuda_alloc_beside(&p->bases.points, cuda->device, bytes, zk_cuda_keep_bytes(cuda), source->name, &none);
-    if (status == CUZK_OUT_OF_MEMORY)
+    if (status == CUZK_OUT_OF_MEMORY) {
         status = zk_cuda_host_alloc(&p->host, bytes, source->name, err);
-    else if (status != CUZK_OK && err)
+        p->base.streamed = true;
+    } else if (status != CUZK_OK && err) {
         *err = none;
+    }
     if (status != CUZK_OK) {
         free(p);
         return status;

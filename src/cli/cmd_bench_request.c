@@ -141,7 +141,7 @@ static cuzk_status open_run(request_run *run, zk_job *job, cuzk_err *err) {
     ZK_GOTO(zk_job_identifier(identifier, job, err));
     ZK_GOTO(cli_key_find(&key, &args->keys, identifier, NULL, err));
     ZK_GOTO(cli_prover_open(&run->prover, run->program, &key, &args->bench.work, args->bench.pool, NULL, err));
-    if (run->n_partitions > 1 && args->lanes != 1) ZK_GOTO(cli_prover_widen(&run->prover, err));
+    if (args->lanes != 1) ZK_GOTO(cli_prover_widen(&run->prover, run->n_partitions, err));
     if (args->multiples) ZK_GOTO(zk_proving_key_speed_up(run->prover.key, NULL, err));
 out:
     cli_key_clear(&key);

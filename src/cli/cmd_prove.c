@@ -91,7 +91,7 @@ static cuzk_status prove_job(const prove_args *args, const cli_option *options, 
     ZK_GOTO(zk_job_identifier(identifier, run.job, err));
     ZK_GOTO(cli_key_find(&key, &args->keys, identifier, NULL, err));
     ZK_GOTO(cli_prover_open(&run.prover, run.program, &key, &args->work, pool, trace, err));
-    if (run.n > 1) ZK_GOTO(cli_prover_widen(&run.prover, err));
+    ZK_GOTO(cli_prover_widen(&run.prover, run.n, err));
     ZK_GOTO(job_prove(&run, err));
     *proofs = run.proofs;
     *n_proofs = run.n;

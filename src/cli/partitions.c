@@ -121,44 +121,100 @@ static bool take_partition(uint32_t *i, partition_run *run) {
     return go;
 }
 
-static cuzk_status prove_one(partition_run *run, unsigned lane, uint32_t i, cuzk_err *err) {
+static zk_prove_request request_of(const partition_run *run, uint32_t i) {
     const cli_partitions *work = run->work;
-    slot *from = &run->slots[i % N_SLOTS];
-    uint32_t k = work->first + i;
-    zk_prove_request request = {
+    const slot *from = &run->slots[i % N_SLOTS];
+    return (zk_prove_request){
         .hints = (const uint8_t(*)[32])from->hints,
         .n_hints = work->program->n_hints,
         .publics = (const uint8_t(*)[32])from->publics,
         .n_publics = work->job->n_publics,
-        .blinding = work->blinding ? &work->blinding[k] : NULL,
+        .blinding = work->blinding ? &work->blinding[work->first + i] : NULL,
     };
-    char label[48];
-    snprintf(label, sizeof label, "partition %" PRIu32 " of %" PRIu32, i + 1, work->n);
-    cuzk_status status =
-        cli_lane_prove(run->proofs + (size_t)i * ZK_PROOF_BYTES, run->prover, lane, &request, label, err);
+}
+
+static void free_slot(partition_run *run, uint32_t i) {
     pthread_mutex_lock(&run->lock);
-    from->full = false;
+    run->slots[i % N_SLOTS].full = false;
     pthread_cond_broadcast(&run->changed);
     pthread_mutex_unlock(&run->lock);
-    return status;
+}
+
+enum { LABEL_BYTES = 48 };
+static void label_of(char label[LABEL_BYTES], const partition_run *run, uint32_t i) {
+    snprintf(label, LABEL_BYTES, "partition %" PRIu32 " of %" PRIu32, i + 1, run->work->n);
+}
+
+static uint8_t *proof_of(const partition_run *run, uint32_t i) { return run->proofs + (size_t)i * ZK_PROOF_BYTES; }
+
+/* The inputs of the next partition, timed: what could not be made ahead. */
+static bool await_partition(uint32_t *i, partition_run *run, zk_trace *trace) {
+    zk_span *span = zk_span_open_kernel(trace, "inputs");
+    bool go = take_partition(i, run);
+    zk_span_close(trace, span);
+    return go;
 }
 
 static void *run_lane(void *ctx) {
     const lane_run *lane = ctx;
     partition_run *run = lane->run;
     zk_trace *trace = run->prover->lane_traces[lane->lane];
-    for (;;) {
-        uint32_t i;
-        zk_span *span = zk_span_open_kernel(trace, "inputs"); /* what could not be made ahead */
-        bool go = take_partition(&i, run);
-        zk_span_close(trace, span);
-        if (!go) return NULL;
+    uint32_t i;
+    while (await_partition(&i, run, trace)) {
         cuzk_err err = {0};
-        span = zk_span_open(trace, "partition");
-        cuzk_status status = prove_one(run, lane->lane, i, &err);
+        char label[LABEL_BYTES];
+        zk_prove_request request = request_of(run, i);
+        label_of(label, run, i);
+        zk_span *span = zk_span_open(trace, "partition");
+        cuzk_status status = cli_lane_prove(proof_of(run, i), run->prover, lane->lane, &request, label, &err);
+        free_slot(run, i);
         zk_span_close(trace, span);
         if (status != CUZK_OK) fail(run, run->work->first + i, status, &err);
     }
+    return NULL;
+}
+
+/* Partitions `members` of a group, from their sums over bits on. False: one failed. */
+static bool finish_group(partition_run *run, const uint32_t *members, unsigned n) {
+    cuzk_err err = {0};
+    unsigned failed;
+    zk_span *span = zk_span_open(run->prover->trace, "partitions together");
+    cuzk_status status = cli_group_bits(run->prover, n, &failed, &err);
+    for (unsigned k = 0; k < n && status == CUZK_OK; k++) {
+        failed = k;
+        status = cli_group_finish(proof_of(run, members[k]), run->prover, k, &err);
+    }
+    zk_span_close(run->prover->trace, span);
+    if (status != CUZK_OK) fail(run, run->work->first + members[failed], status, &err);
+    return status == CUZK_OK;
+}
+
+/* One after the other up to the sums over bits, then those of all. */
+static void run_groups(partition_run *run) {
+    cli_prover *prover = run->prover;
+    uint32_t members[CLI_MAX_GROUP];
+    unsigned n;
+    bool go;
+    do {
+        uint32_t i;
+        for (n = 0; n < prover->n_group && await_partition(&i, run, prover->trace); n++) {
+            cuzk_err err = {0};
+            char label[LABEL_BYTES];
+            zk_prove_request request = request_of(run, i);
+            label_of(label, run, i);
+            zk_span *span = zk_span_open(prover->trace, "partition");
+            cuzk_status status = cli_group_begin(prover, n, &request, label, &err);
+            free_slot(run, i);
+            zk_span_close(prover->trace, span);
+            members[n] = i;
+            if (status == CUZK_OK) continue;
+            fail(run, run->work->first + i, status, &err);
+            return;
+        }
+        pthread_mutex_lock(&run->lock);
+        go = n && !run->stop;
+        pthread_mutex_unlock(&run->lock);
+    } while (go && finish_group(run, members, n) && n == prover->n_group);
 }
 
 static cuzk_status make_slots(partition_run *run, cuzk_err *err) {
@@ -173,6 +229,10 @@ static cuzk_status make_slots(partition_run *run, cuzk_err *err) {
 
 /* All lanes, the first on this thread. A lane whose thread cannot be started leaves its work to the others. */
 static void run_lanes(partition_run *run) {
+    if (run->prover->n_group) {
+        run_groups(run);
+        return;
+    }
     lane_run lanes[CLI_MAX_LANES];
     pthread_t threads[CLI_MAX_LANES];
     bool started[CLI_MAX_LANES] = {false};

@@ -59,11 +59,33 @@ out:
     return status;
 }
 
-cuzk_status cli_prover_widen(cli_prover *prover, cuzk_err *err) {
+/* Provers that lend each other their memory, as many as there is room for. */
+static cuzk_status make_group(cli_prover *prover, uint32_t n, cuzk_err *err) {
     cuzk_err none = {0};
-    if (prover->n_lanes == CLI_MAX_LANES || !prover->backend->caps.has_streams) return CUZK_OK;
-    cuzk_status status = zk_prover_create_beside(&prover->lanes[prover->n_lanes], prover->key, prover->pool, &none);
+    cuzk_status status = CUZK_OK;
+    if (n < 2 || !zk_proving_key_streams_bits(prover->key)) return CUZK_OK;
+    prover->group[prover->n_group++] = prover->prover;
+    while (prover->n_group < n && prover->n_group < CLI_MAX_GROUP && status == CUZK_OK) {
+        zk_prover **next = &prover->group[prover->n_group];
+        status = zk_prover_create(next, prover->key, prover->pool, &none);
+        if (status == CUZK_OK) prover->n_group++;
+        if (status == CUZK_OK) status = zk_prove_together_check(prover->prover, prover->n_group, &none);
+    }
+    if (status == CUZK_OUT_OF_MEMORY && prover->n_group > 1) { /* the last one was too much, if it is there */
+        if (zk_prove_together_check(prover->prover, prover->n_group, NULL) != CUZK_OK)
+            zk_prover_destroy(prover->group[--prover->n_group]);
+    }
+    if (prover->n_group == 1) prover->n_group = 0;
     if (status == CUZK_OUT_OF_MEMORY) return CUZK_OK;
+    if (status != CUZK_OK && err) *err = none;
+    return status;
+}
+
+cuzk_status cli_prover_widen(cli_prover *prover, uint32_t n, cuzk_err *err) {
+    cuzk_err none = {0};
+    if (n < 2 || prover->n_lanes == CLI_MAX_LANES || !prover->backend->caps.has_streams) return CUZK_OK;
+    cuzk_status status = zk_prover_create_beside(&prover->lanes[prover->n_lanes], prover->key, prover->pool, &none);
+    if (status == CUZK_OUT_OF_MEMORY) return make_group(prover, n, err);
     if (status != CUZK_OK) {
         if (err) *err = none;
         return status;
@@ -73,19 +95,50 @@ cuzk_status cli_prover_widen(cli_prover *prover, cuzk_err *err) {
     return CUZK_OK;
 }
 
+static void say(const char *label, const char *what) {
+    char text[64];
+    snprintf(text, sizeof text, "%s: %s", label, what);
+    cli_progress(NULL, text, 0, 0);
+}
+
 cuzk_status cli_lane_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, unsigned lane,
                            const zk_prove_request *request, const char *label, cuzk_err *err) {
     zk_prover *p = prover->lanes[lane];
     zk_prove_begin(p, request);
     for (int stage = 0; stage < ZK_PROVE_N_STAGES; stage++) {
         if (lane == 0) { /* the progress line belongs to one thread */
-            char what[64];
             ZK_TRY(cli_check_cancelled(err));
-            snprintf(what, sizeof what, "%s: %s", label, zk_prove_stage_name((zk_prove_stage_id)stage));
-            cli_progress(NULL, what, 0, 0);
+            say(label, zk_prove_stage_name((zk_prove_stage_id)stage));
         }
         ZK_TRY(zk_prove_stage(p, (zk_prove_stage_id)stage, prover->lane_traces[lane], err));
     }
+    memcpy(proof, zk_prove_result(p), ZK_PROOF_BYTES);
+    return CUZK_OK;
+}
+
+cuzk_status cli_group_begin(cli_prover *prover, unsigned member, const zk_prove_request *request, const char *label,
+                            cuzk_err *err) {
+    zk_prover *p = prover->group[member];
+    zk_prove_begin(p, request);
+    for (int stage = 0; stage <= ZK_PROVE_MSM; stage++) {
+        ZK_TRY(cli_check_cancelled(err));
+        say(label, zk_prove_stage_name((zk_prove_stage_id)stage));
+        if (stage < ZK_PROVE_MSM) ZK_TRY(zk_prove_stage(p, (zk_prove_stage_id)stage, prover->trace, err));
+    }
+    return zk_prove_full(p, prover->trace, err);
+}
+
+cuzk_status cli_group_bits(cli_prover *prover, unsigned n, unsigned *failed, cuzk_err *err) {
+    *failed = 0;
+    ZK_TRY(cli_check_cancelled(err));
+    say("all partitions", "msm of bits");
+    return zk_prove_bits(prover->group, n, failed, prover->trace, err);
+}
+
+cuzk_status cli_group_finish(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, unsigned member, cuzk_err *err) {
+    zk_prover *p = prover->group[member];
+    for (int stage = ZK_PROVE_ASSEMBLE; stage < ZK_PROVE_N_STAGES; stage++)
+        ZK_TRY(zk_prove_stage(p, (zk_prove_stage_id)stage, prover->trace, err));
     memcpy(proof, zk_prove_result(p), ZK_PROOF_BYTES);
     return CUZK_OK;
 }
@@ -102,6 +155,7 @@ void cli_prover_print_lanes(const cli_prover *prover) {
 
 void cli_prover_close(cli_prover *prover) {
     cli_progress_end();
+    for (unsigned i = 1; i < prover->n_group; i++) zk_prover_destroy(prover->group[i]);
     while (prover->n_lanes) {
         zk_prover_destroy(prover->lanes[--prover->n_lanes]);
         if (prover->n_lanes) zk_trace_destroy(prover->lane_traces[prover->n_lanes]);

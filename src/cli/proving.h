@@ -5,7 +5,7 @@
 #include "cli/session.h"
 #include "groth16/prove.h"
 
-enum { CLI_MAX_LANES = 2 };
+enum { CLI_MAX_LANES = 2, CLI_MAX_GROUP = ZK_MAX_MASKS };
 
 typedef struct cli_prover {
     zk_backend *backend;
@@ -15,6 +15,8 @@ typedef struct cli_prover {
     zk_prover *lanes[CLI_MAX_LANES];      /* [n_lanes] provers that can work side by side */
     zk_trace *lane_traces[CLI_MAX_LANES]; /* [0] is `trace` */
     unsigned n_lanes;
+    zk_prover *group[CLI_MAX_GROUP]; /* [n_group] provers that make their sums over bits together; [0] is `prover` */
+    unsigned n_group;                /* 0: none */
     zk_pool *pool;
     zk_trace *trace;
 } cli_prover;
@@ -51,15 +53,22 @@ void cli_key_clear(cli_key *key); /* zeroed is fine */
  * cli_prover_close, also after a failure. */
 cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const cli_key *key, const cli_work *work,
                             zk_pool *pool, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
-/* Adds a lane where the device has room for one, so that its work fills the gaps of the others. Later proofs of
- * cli_prover_prove still use the first. */
-cuzk_status cli_prover_widen(cli_prover *prover, cuzk_err *err) ZK_MUST_USE;
+/* For n proofs: adds a lane where the device has room for one, so that its work fills the gaps of the others; where it
+ * has not and streams the key, a group of up to n. Later proofs of cli_prover_prove still use the first. */
+cuzk_status cli_prover_widen(cli_prover *prover, uint32_t n, cuzk_err *err) ZK_MUST_USE;
 /* One proof, stage by stage; stops between stages when the user asked to. `label` goes into progress messages. */
 cuzk_status cli_prover_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, const zk_prove_request *request,
                              const char *label, cuzk_err *err) ZK_MUST_USE;
 /* The same on one of the lanes; each is driven by one thread at a time. */
 cuzk_status cli_lane_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, unsigned lane,
                            const zk_prove_request *request, const char *label, cuzk_err *err) ZK_MUST_USE;
+/* A proof of the group, up to its sums over bits (the request is done with then), those of the first n of the group, and
+ * the rest; zk_prove_bits says who is to blame. */
+cuzk_status cli_group_begin(cli_prover *prover, unsigned member, const zk_prove_request *request, const char *label,
+                            cuzk_err *err) ZK_MUST_USE;
+cuzk_status cli_group_bits(cli_prover *prover, unsigned n, unsigned *failed, cuzk_err *err) ZK_MUST_USE;
+cuzk_status cli_group_finish(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, unsigned member,
+                             cuzk_err *err) ZK_MUST_USE;
 void cli_prover_close(cli_prover *prover);
 /* The timing trees of the lanes beside the first, on stderr. */
 void cli_prover_print_lanes(const cli_prover *prover);

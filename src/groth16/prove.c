@@ -20,6 +20,7 @@ struct zk_prover {
     zk_prove_request request;
     unsigned next; /* stage; ZK_PROVE_N_STAGES: done */
     bool failed;
+    bool full_done; /* of the stage msm, what is over full points */
     uint8_t (*publics)[32];
     zk_fr *inputs;
     zk_g1 h, l, a_sum, b_g1;
@@ -86,7 +87,7 @@ static cuzk_status create(zk_prover **prover, const zk_proving_key *key, bool ow
     ZK_GOTO(lend(&p->a, backend, "rows a", domain, err));
     ZK_GOTO(lend(&p->b, backend, "rows b", domain, err));
     if (key->form == ZK_KEY_PLAIN) ZK_GOTO(lend(&p->c, backend, "rows c", domain, err));
-    ZK_GOTO(zk_proof_check(key->program, err));
+    ZK_GOTO(zk_proof_check(key->program, 0, err));
     *prover = p;
     p = NULL;
 out:
@@ -209,80 +210,105 @@ static cuzk_status stage_h(zk_prover *p, zk_trace *trace, cuzk_err *err) {
     return CUZK_OK;
 }
 
-static void add_g1(zk_g1 *sum, const zk_point_sum *part) { zk_g1_add(sum, sum, &part->g1); }
-static void add_g2(zk_g2 *sum, const zk_point_sum *part) { zk_g2_add(sum, sum, &part->g2); }
-
-/* The two sums of one query over the compacted assignment: some_bits, and `scalars` from `first` on. */
-static cuzk_status query_sums(zk_point_sum sum[2], zk_prover *p, zk_resident_points *const points[2],
-                              const zk_buffer *scalars, size_t first, const char *const names[2], zk_trace *trace,
-                              cuzk_err *err) {
-    zk_span *span = zk_span_open_kernel(trace, names[0]);
-    ZK_TRY(zk_stage_msm(p->stream, points[0], scalars, first, &sum[0], err));
+static cuzk_status msm(zk_point_sum *sum, zk_prover *p, const zk_resident_points *points, const zk_buffer *scalars,
+                       size_t first, const char *name, zk_trace *trace, cuzk_err *err) {
+    zk_span *span = zk_span_open_kernel(trace, name);
+    ZK_TRY(zk_stage_msm(p->stream, points, scalars, first, sum, err));
     ZK_TRY(wait(p, err));
-    zk_span_count(span, "points", points[0]->n);
-    zk_span_close(trace, span);
-    span = zk_span_open_kernel(trace, names[1]);
-    ZK_TRY(zk_stage_masked_sum(p->stream, points[1], p->some_bits, &sum[1], err));
-    ZK_TRY(wait(p, err));
-    zk_span_count(span, "points", points[1]->n);
+    zk_span_count(span, "points", points->n);
     zk_span_close(trace, span);
     return CUZK_OK;
 }
 
-static cuzk_status compact(zk_prover *p, zk_query_id query, const zk_buffer **scalars, size_t *first, zk_trace *trace,
-                           cuzk_err *err) {
+/* The full values of a query, compacted unless they are neighbours. */
+static cuzk_status compact_full(const zk_buffer **scalars, size_t *first, zk_prover *p, zk_query_id query,
+                                zk_trace *trace, cuzk_err *err) {
     const zk_selection *selection = p->key->selection[query];
-    zk_span *span = zk_span_open_kernel(trace, "compact");
-    ZK_TRY(zk_stage_compact_bits(p->stream, selection, p->bits, p->some_bits, err));
     *scalars = p->full;
     *first = selection->full_first;
-    if (!selection->full_is_range) {
-        ZK_TRY(zk_stage_compact_full(p->stream, selection, p->full, p->some_full, err));
-        *scalars = p->some_full;
-        *first = 0;
-    }
+    if (selection->full_is_range) return CUZK_OK;
+    zk_span *span = zk_span_open_kernel(trace, "compact values");
+    ZK_TRY(zk_stage_compact_full(p->stream, selection, p->full, p->some_full, err));
     ZK_TRY(wait(p, err));
     zk_span_close(trace, span);
+    *scalars = p->some_full;
+    *first = 0;
+    return CUZK_OK;
+}
+
+static cuzk_status full_sums(zk_prover *p, zk_trace *trace, cuzk_err *err) {
+    const zk_proving_key *key = p->key;
+    zk_point_sum sum;
+    const zk_buffer *scalars;
+    size_t first;
+    ZK_TRY(msm(&sum, p, key->h, p->a, 0, "h msm", trace, err));
+    p->h = sum.g1;
+    zk_buffer_discard(p->a);
+    ZK_TRY(compact_full(&scalars, &first, p, ZK_QUERY_L, trace, err));
+    ZK_TRY(msm(&sum, p, key->l[0], scalars, first, "l msm", trace, err));
+    p->l = sum.g1;
+    ZK_TRY(compact_full(&scalars, &first, p, ZK_QUERY_A, trace, err));
+    ZK_TRY(msm(&sum, p, key->a[0], scalars, first, "a msm", trace, err));
+    p->a_sum = sum.g1;
+    ZK_TRY(compact_full(&scalars, &first, p, ZK_QUERY_B, trace, err));
+    ZK_TRY(msm(&sum, p, key->b_g1[0], scalars, first, "b_g1 msm", trace, err));
+    p->b_g1 = sum.g1;
+    ZK_TRY(msm(&sum, p, key->b_g2[0], scalars, first, "b_g2 msm", trace, err));
+    p->b_g2 = sum.g2;
+    zk_buffer_discard(p->some_full);
+    p->full_done = true;
+    return CUZK_OK;
+}
+
+/* ---- sums over bit points, of one prover or of several together ---- */
+
+static cuzk_status compact_bits(zk_prover *const provers[], unsigned n, unsigned *failed, zk_query_id query,
+                                zk_trace *trace, cuzk_err *err) {
+    zk_span *span = zk_span_open_kernel(trace, "compact bits");
+    for (*failed = 0; *failed < n; ++*failed) {
+        zk_prover *p = provers[*failed];
+        ZK_TRY(zk_stage_compact_bits(p->stream, p->key->selection[query], p->bits, p->some_bits, err));
+        ZK_TRY(wait(p, err));
+    }
+    zk_span_close(trace, span);
+    *failed = 0;
+    return CUZK_OK;
+}
+
+static cuzk_status masked_sums(zk_point_sum *sums, zk_prover *const provers[], unsigned n,
+                               const zk_resident_points *points, const char *name, zk_trace *trace, cuzk_err *err) {
+    const zk_buffer *bits[ZK_MAX_MASKS];
+    for (unsigned i = 0; i < n; i++) bits[i] = provers[i]->some_bits;
+    zk_span *span = zk_span_open_kernel(trace, name);
+    ZK_TRY(zk_stage_masked_sums(provers[0]->stream, points, bits, n, sums, err));
+    ZK_TRY(wait(provers[0], err));
+    zk_span_count(span, "points", n * (uint64_t)points->n);
+    zk_span_close(trace, span);
+    return CUZK_OK;
+}
+
+static cuzk_status bit_sums(zk_prover *const provers[], unsigned n, unsigned *failed, zk_trace *trace, cuzk_err *err) {
+    const zk_proving_key *key = provers[0]->key;
+    zk_point_sum sums[ZK_MAX_MASKS];
+    ZK_TRY(compact_bits(provers, n, failed, ZK_QUERY_L, trace, err));
+    ZK_TRY(masked_sums(sums, provers, n, key->l[1], "l bits", trace, err));
+    for (unsigned i = 0; i < n; i++) zk_g1_add(&provers[i]->l, &provers[i]->l, &sums[i].g1);
+    ZK_TRY(compact_bits(provers, n, failed, ZK_QUERY_A, trace, err));
+    ZK_TRY(masked_sums(sums, provers, n, key->a[1], "a bits", trace, err));
+    for (unsigned i = 0; i < n; i++) zk_g1_add(&provers[i]->a_sum, &provers[i]->a_sum, &sums[i].g1);
+    ZK_TRY(compact_bits(provers, n, failed, ZK_QUERY_B, trace, err));
+    ZK_TRY(masked_sums(sums, provers, n, key->b_g1[1], "b_g1 bits", trace, err));
+    for (unsigned i = 0; i < n; i++) zk_g1_add(&provers[i]->b_g1, &provers[i]->b_g1, &sums[i].g1);
+    ZK_TRY(masked_sums(sums, provers, n, key->b_g2[1], "b_g2 bits", trace, err));
+    for (unsigned i = 0; i < n; i++) zk_g2_add(&provers[i]->b_g2, &provers[i]->b_g2, &sums[i].g2);
+    for (unsigned i = 0; i < n; i++) zk_buffer_discard(provers[i]->some_bits);
     return CUZK_OK;
 }
 
 static cuzk_status stage_msm(zk_prover *p, zk_trace *trace, cuzk_err *err) {
-    static const char *const names_l[2] = {"l msm", "l bits"}, *const names_a[2] = {"a msm", "a bits"},
-                             *const names_b1[2] = {"b_g1 msm", "b_g1 bits"},
-                             *const names_b2[2] = {"b_g2 msm", "b_g2 bits"};
-    const zk_proving_key *key = p->key;
-    zk_point_sum sum[2];
-    const zk_buffer *scalars;
-    size_t first;
-
-    zk_span *span = zk_span_open_kernel(trace, "h msm");
-    ZK_TRY(zk_stage_msm(p->stream, key->h, p->a, 0, &sum[0], err));
-    ZK_TRY(wait(p, err));
-    p->h = sum[0].g1;
-    zk_buffer_discard(p->a);
-    zk_span_count(span, "points", key->h->n);
-    zk_span_close(trace, span);
-
-    ZK_TRY(compact(p, ZK_QUERY_L, &scalars, &first, trace, err));
-    ZK_TRY(query_sums(sum, p, key->l, scalars, first, names_l, trace, err));
-    p->l = sum[0].g1;
-    add_g1(&p->l, &sum[1]);
-
-    ZK_TRY(compact(p, ZK_QUERY_A, &scalars, &first, trace, err));
-    ZK_TRY(query_sums(sum, p, key->a, scalars, first, names_a, trace, err));
-    p->a_sum = sum[0].g1;
-    add_g1(&p->a_sum, &sum[1]);
-
-    ZK_TRY(compact(p, ZK_QUERY_B, &scalars, &first, trace, err));
-    ZK_TRY(query_sums(sum, p, key->b_g1, scalars, first, names_b1, trace, err));
-    p->b_g1 = sum[0].g1;
-    add_g1(&p->b_g1, &sum[1]);
-    ZK_TRY(query_sums(sum, p, key->b_g2, scalars, first, names_b2, trace, err));
-    p->b_g2 = sum[0].g2;
-    add_g2(&p->b_g2, &sum[1]);
-    zk_buffer_discard(p->some_bits);
-    zk_buffer_discard(p->some_full);
-    return CUZK_OK;
+    unsigned failed;
+    if (!p->full_done) ZK_TRY(full_sums(p, trace, err));
+    return bit_sums(&p, 1, &failed, trace, err);
 }
 
 static void g1_add_multiple(zk_g1 *sum, const zk_g1 *a, const zk_fr *k) {
@@ -374,7 +400,7 @@ void zk_prove_begin(zk_prover *p, const zk_prove_request *request) {
     for (unsigned i = 0; i < sizeof lent / sizeof lent[0]; i++) zk_buffer_discard(lent[i]); /* of a proof that failed */
     p->request = *request;
     p->next = ZK_PROVE_CHECK;
-    p->failed = false;
+    p->failed = p->full_done = false;
     memset(p->bytes, 0, sizeof p->bytes);
 }
 
@@ -412,6 +438,43 @@ cuzk_status zk_prove_stage(zk_prover *p, zk_prove_stage_id stage, zk_trace *trac
     zk_span_close(trace, span); /* with what a failure left open */
     p->next++;
     p->failed = status != CUZK_OK;
+    return status;
+}
+
+/* ---- several provers with one key ---- */
+
+cuzk_status zk_prove_together_check(const zk_prover *prover, unsigned n, cuzk_err *err) {
+    const zk_proving_key *key = prover->key;
+    if (n > ZK_MAX_MASKS) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%u provers together, at most %d", n, ZK_MAX_MASKS);
+    return zk_proof_check(key->program, n * (prover->some_bits->bytes + 512), err);
+}
+
+cuzk_status zk_prove_full(zk_prover *p, zk_trace *trace, cuzk_err *err) {
+    if (p->failed || p->full_done || p->next != ZK_PROVE_MSM)
+        return ZK_FAIL(err, CUZK_INTERNAL, "prover: sums over full points asked for, they are not next");
+    zk_span *span = zk_span_open(trace, stage_name[ZK_PROVE_MSM]);
+    cuzk_status status = full_sums(p, trace, err);
+    zk_span_close(trace, span); /* with what a failure left open */
+    p->failed = status != CUZK_OK;
+    return status;
+}
+
+cuzk_status zk_prove_bits(zk_prover *const provers[], unsigned n, unsigned *failed, zk_trace *trace, cuzk_err *err) {
+    *failed = 0;
+    if (n == 0) return CUZK_OK;
+    if (n > ZK_MAX_MASKS) return ZK_FAIL(err, CUZK_INTERNAL, "%u provers together, at most %d", n, ZK_MAX_MASKS);
+    for (unsigned i = 0; i < n; i++)
+        if (provers[i]->failed || !provers[i]->full_done || provers[i]->key != provers[0]->key ||
+            provers[i]->stream != provers[0]->stream)
+            return ZK_FAIL(err, CUZK_INTERNAL, "prover %u of %u: sums over bits asked for, they are not next", i, n);
+    zk_span *span = zk_span_open(trace, "msm of bits");
+    cuzk_status status = bit_sums(provers, n, failed, trace, err);
+    zk_span_close(trace, span);
+    for (unsigned i = 0; i < n; i++) {
+        provers[i]->full_done = false;
+        provers[i]->next = ZK_PROVE_ASSEMBLE;
+        provers[i]->failed = status != CUZK_OK;
+    }
     return status;
 }
 

@@ -37,7 +37,7 @@ typedef struct zk_blinding {
     zk_fr r, s;
 } zk_blinding;
 
-/* What is to be proved. All is borrowed until the last stage is done. */
+/* What is to be proved. All is borrowed until the last stage is done, hints and publics until synthesize is. */
 typedef struct zk_prove_request {
     const uint8_t (*hints)[32]; /* [n_hints] the private input of the program, LE, canonical */
     size_t n_hints;
@@ -69,6 +69,20 @@ void zk_prove_begin(zk_prover *prover, const zk_prove_request *request);
 cuzk_status zk_prove_stage(zk_prover *prover, zk_prove_stage_id stage, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
 /* The proof, after the last stage. */
 const uint8_t *zk_prove_result(const zk_prover *prover);
+
+/* The stage msm in two halves, for several provers of one key, each made by zk_prover_create, where the points of bits
+ * are streamed (zk_proving_key_streams_bits): one after the other comes to its sums over full points, whose vectors are
+ * then free for the next; the sums over bits are made together, and each goes on with assemble. The proofs are the
+ * same.
+ *
+ *   for each: begin, check, synthesize, h, zk_prove_full;  zk_prove_bits;  for each: assemble, verify
+ *
+ * *failed: the prover that is to blame (one that stands for all of them where none is); all have to begin anew.
+ * zk_prove_together_check: OUT_OF_MEMORY where the device has no room for n provers like this one, which are there. */
+cuzk_status zk_prove_together_check(const zk_prover *prover, unsigned n, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_prove_full(zk_prover *prover, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_prove_bits(zk_prover *const provers[], unsigned n, unsigned *failed, zk_trace *trace,
+                          cuzk_err *err) ZK_MUST_USE;
 
 /* All stages. */
 cuzk_status zk_prove(uint8_t proof[ZK_PROOF_BYTES], zk_prover *prover, const zk_prove_request *request, zk_trace *trace,

@@ -330,6 +330,10 @@ cuzk_status zk_proving_key_speed_up(const zk_proving_key *key, zk_trace *trace, 
     return status;
 }
 
+bool zk_proving_key_streams_bits(const zk_proving_key *key) {
+    return key->l[1]->streamed || key->a[1]->streamed || key->b_g1[1]->streamed || key->b_g2[1]->streamed;
+}
+
 void zk_proving_key_destroy(zk_proving_key *key) {
     if (!key) return;
     zk_vk_clear(&key->vk);

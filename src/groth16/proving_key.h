@@ -90,6 +90,8 @@ cuzk_status zk_proving_key_generate_prepared(zk_proving_key **key, const zk_resi
                                              cuzk_err *err) ZK_MUST_USE;
 /* Spends device memory that is left (after the provers have theirs) and some seconds on faster MSMs over h. */
 cuzk_status zk_proving_key_speed_up(const zk_proving_key *key, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
+/* Whether points of bits have to be brought to the device for every sum. */
+bool zk_proving_key_streams_bits(const zk_proving_key *key);
 void zk_proving_key_destroy(zk_proving_key *key); /* NULL is fine */
 
 #endif

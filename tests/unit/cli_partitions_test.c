@@ -16,6 +16,8 @@ enum { N_PARTITIONS = 12, N_HINTS = 5, N_PUBLICS = 3, ANY = 1000 };
 static struct {
     int bad_hints, bad_proof[CLI_MAX_LANES]; /* partition that fails; -1: none */
     int hold;                                /* lane that waits for the check; -1: none */
+    int bad_finish;                          /* partition of a group whose end fails; -1: none */
+    bool bad_bits;
     cuzk_status proof_status[CLI_MAX_LANES], check_status;
     unsigned check_after, check_ms; /* proofs that the check waits for; its time */
     atomic_uint n_proved, n_hints, n_running, most_running, mixed, n_checks;
@@ -77,6 +79,36 @@ cuzk_status cli_lane_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, un
     return CUZK_OK;
 }
 
+/* A group: what cli_lane_prove does, in three parts. */
+static struct {
+    int partition[CLI_MAX_GROUP]; /* that a member has begun; -1: none */
+    unsigned n_bits, most;        /* calls; members of one */
+} group;
+
+cuzk_status cli_group_begin(cli_prover *prover, unsigned member, const zk_prove_request *request, const char *label,
+                            cuzk_err *err) {
+    uint8_t proof[ZK_PROOF_BYTES];
+    play.mixed += member >= prover->n_group || group.partition[member] >= 0;
+    group.partition[member] = request->hints[0][0];
+    return cli_lane_prove(proof, prover, 0, request, label, err);
+}
+
+cuzk_status cli_group_bits(cli_prover *prover, unsigned n, unsigned *failed, cuzk_err *err) {
+    play.mixed += n == 0 || n > prover->n_group;
+    group.n_bits++;
+    if (n > group.most) group.most = n;
+    *failed = n - 1;
+    return play.bad_bits ? ZK_FAIL(err, CUZK_DEVICE, "bits failed") : CUZK_OK;
+}
+
+cuzk_status cli_group_finish(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, unsigned member, cuzk_err *err) {
+    int partition = group.partition[member];
+    play.mixed += member >= prover->n_group || partition < 0;
+    memset(proof, partition + 1, ZK_PROOF_BYTES);
+    group.partition[member] = -1;
+    return partition == play.bad_finish ? ZK_FAIL(err, CUZK_INTERNAL, "finish failed") : CUZK_OK;
+}
+
 /* ---- runs ---- */
 
 typedef struct outcome {
@@ -87,15 +119,19 @@ typedef struct outcome {
 
 static void play_reset(void) {
     memset(&play, 0, sizeof play);
-    play.bad_hints = play.hold = -1;
+    play.bad_hints = play.hold = play.bad_finish = -1;
+    memset(&group, 0, sizeof group);
+    for (unsigned i = 0; i < CLI_MAX_GROUP; i++) group.partition[i] = -1;
     for (unsigned i = 0; i < CLI_MAX_LANES; i++) play.bad_proof[i] = -1;
 }
+
+static unsigned n_group; /* of the next runs */
 
 static outcome run(unsigned n_lanes, uint32_t first, uint32_t n, bool check) {
     outcome o = {0};
     zk_program program = {.n_hints = N_HINTS};
     zk_job job = {.n_publics = N_PUBLICS, .n_partitions = N_PARTITIONS};
-    cli_prover prover = {.n_lanes = n_lanes};
+    cli_prover prover = {.n_lanes = n_lanes, .n_group = n_group};
     zk_blinding blinding[N_PARTITIONS] = {0};
     for (unsigned i = 0; i < N_PARTITIONS; i++) blinding[i].r.l[0] = i;
     cli_partitions work = {
@@ -217,5 +253,43 @@ static void test_check_fails(void) {
     }
 }
 
+/* Groups of all sizes: each partition once, in as few rounds as can be; failures of each part. */
+static void test_groups(void) {
+    char expected[64];
+    for (unsigned size = 2; size <= 7; size++)
+        for (uint32_t n = 2; n <= N_PARTITIONS; n += 3) {
+            play_reset();
+            n_group = size;
+            outcome o = run(1, 0, n, true);
+            check_proofs(&o, 0, n);
+            ZK_CHECK(group.n_bits == (n + size - 1) / size && group.most == (n < size ? n : size));
+        }
+    n_group = 4;
+    for (int partition = 0; partition < 10; partition += 3) {
+        play_reset();
+        play.bad_proof[0] = partition;
+        play.proof_status[0] = CUZK_BAD_WITNESS;
+        outcome o = run(1, 0, N_PARTITIONS, false);
+        snprintf(expected, sizeof expected, "partition %d: lane 0 failed", partition);
+        ZK_CHECKF(o.status == CUZK_BAD_WITNESS && strcmp(o.err.message, expected) == 0, "%s", o.err.message);
+        ZK_CHECK(play.n_proved == (unsigned)partition + 1);
+        play_reset();
+        play.bad_finish = partition;
+        o = run(1, 0, N_PARTITIONS, false);
+        snprintf(expected, sizeof expected, "partition %d: finish failed", partition);
+        ZK_CHECKF(o.status == CUZK_INTERNAL && strcmp(o.err.message, expected) == 0, "%s", o.err.message);
+    }
+    play_reset();
+    play.bad_bits = true;
+    outcome o = run(1, 0, N_PARTITIONS, false);
+    ZK_CHECKF(o.status == CUZK_DEVICE && strcmp(o.err.message, "partition 3: bits failed") == 0, "%s", o.err.message);
+    play_reset();
+    play.check_status = CUZK_CHECK_FAILED;
+    play.check_after = 2;
+    o = run(1, 0, N_PARTITIONS, true);
+    ZK_CHECK(o.status == CUZK_BAD_INPUT);
+    n_group = 0;
+}
+
 ZK_TEST_MAIN(ZK_CASE(test_all), ZK_CASE(test_lane_fails), ZK_CASE(test_both_fail), ZK_CASE(test_hints_fail),
-             ZK_CASE(test_check_fails))
+             ZK_CASE(test_check_fails), ZK_CASE(test_groups))

@@ -127,6 +127,77 @@ static void budgets(const char *name, source from) {
     toy_close(&t);
 }
 
+/* Several provers in about what is enough for one: sums over bits of all of them together, the same proofs. A prover
+ * that fails before is left out. */
+enum { N_TOGETHER = 4 };
+
+static void prove_together(zk_prover *const provers[N_TOGETHER], const toy *t, int bad) {
+    const zk_json_value *list = zk_json_member_of(zk_json_root(t->json), "proofs");
+    zk_blinding blinding[N_TOGETHER];
+    uint8_t expected[N_TOGETHER][ZK_PROOF_BYTES], scalar[32];
+    zk_prover *good[N_TOGETHER];
+    unsigned n_good = 0, index[N_TOGETHER], failed;
+    cuzk_err err = {0};
+    for (unsigned i = 0; i < N_TOGETHER; i++) {
+        const zk_json_value *entry = zk_json_element_of(list, i);
+        json_hex(scalar, 32, entry, "r");
+        ZK_CHECK(zk_fr_from_bytes_le(&blinding[i].r, scalar));
+        json_hex(scalar, 32, entry, "s");
+        ZK_CHECK(zk_fr_from_bytes_le(&blinding[i].s, scalar));
+        json_hex(expected[i], ZK_PROOF_BYTES, entry, "proof");
+        zk_prove_request request = toy_request(t, &blinding[i]);
+        if ((int)i == bad) request.n_hints--;
+        zk_prove_begin(provers[i], &request);
+        cuzk_status status = CUZK_OK;
+        for (int stage = ZK_PROVE_CHECK; stage < ZK_PROVE_MSM && status == CUZK_OK; stage++)
+            status = zk_prove_stage(provers[i], (zk_prove_stage_id)stage, NULL, &err);
+        if ((int)i == bad) {
+            ZK_CHECK(status == CUZK_BAD_INPUT && zk_prove_full(provers[i], NULL, &err) == CUZK_INTERNAL);
+            zk_err_reset(&err);
+            continue;
+        }
+        ZK_CHECK_OK(status, err);
+        ZK_CHECK_OK(zk_prove_full(provers[i], NULL, &err), err);
+        index[n_good] = i;
+        good[n_good++] = provers[i];
+    }
+    if (bad >= 0) {
+        ZK_CHECK(zk_prove_bits(provers, N_TOGETHER, &failed, NULL, &err) == CUZK_INTERNAL);
+        zk_err_reset(&err);
+    }
+    ZK_CHECK_OK(zk_prove_bits(good, n_good, &failed, NULL, &err), err);
+    for (unsigned i = 0; i < n_good; i++) {
+        ZK_CHECK_OK(zk_prove_stage(good[i], ZK_PROVE_ASSEMBLE, NULL, &err), err);
+        ZK_CHECK_OK(zk_prove_stage(good[i], ZK_PROVE_VERIFY, NULL, &err), err);
+        ZK_CHECK_MEM(zk_prove_result(good[i]), expected[index[i]], ZK_PROOF_BYTES);
+    }
+}
+
+static void test_together(void) {
+    toy t = toy_open("bits-64");
+    size_t least = least_budget(&t, "bits-64", FROM_FILE), more = 0;
+    for (bool done = false; !done; more += 4096) {
+        budget_run r;
+        cuzk_err err = {0};
+        zk_prover *provers[N_TOGETHER] = {NULL};
+        unsigned n = 1;
+        ZK_CHECK(more < 1 << 20);
+        ZK_CHECK_OK(run_open(&r, &t, "bits-64", FROM_FILE, least + more, &err), err);
+        ZK_CHECK(zk_proving_key_streams_bits(r.key) || more);
+        provers[0] = r.prover;
+        while (n < N_TOGETHER && zk_prover_create(&provers[n], r.key, test_pool, &err) == CUZK_OK) n++;
+        zk_err_reset(&err);
+        cuzk_status room = zk_prove_together_check(r.prover, n, &err);
+        ZK_CHECK(room == CUZK_OK || room == CUZK_OUT_OF_MEMORY);
+        done = n == N_TOGETHER && room == CUZK_OK;
+        for (int bad = -1; bad < N_TOGETHER && done; bad += 2) prove_together(provers, &t, bad);
+        for (unsigned i = 1; i < n; i++) zk_prover_destroy(provers[i]);
+        run_close(&r);
+    }
+    ZK_CHECK(more > 0);
+    toy_close(&t);
+}
+
 /* Circuits of two sizes take turns in what is just enough for the larger one and both keys. */
 static void test_turns(void) {
     static const char *const names[2] = {"bits-64", "random-1018"};
@@ -162,4 +233,4 @@ static void test_generated(void) { budgets("bits-64", FROM_TOXIC); }
 static void test_prepared(void) { budgets("bits-64", PREPARED); }
 
 ZK_TEST_MAIN(ZK_CASE(test_bits), ZK_CASE(test_full), ZK_CASE(test_generated), ZK_CASE(test_prepared),
-             ZK_CASE(test_turns))
+             ZK_CASE(test_turns), ZK_CASE(test_together))
