@@ -140,6 +140,7 @@ static zk_engine_options engine_options(const zk_config *c, const daemon_args *a
         .param_cache = c->srs.param_cache,
         .manifest = c->srs.manifest,
         .warm = (zk_warm_policy)c->srs.warm,
+        .no_prepared = c->srs.prepared != 0,
         .journal_path = c->journal.path,
         .spool_dir = c->journal.spool[0] ? c->journal.spool : NULL,
         .devices = devices,

@@ -21,6 +21,7 @@ static void take_over_logging(void) {
 
 static int run_worker(const cli_command *self, int argc, char **argv) {
     uint64_t fd = 0, threads = 0, lookahead = 0;
+    const char *prepared = NULL;
     zk_worker_options worker = {
         .cuda_count = zk_backend_cuda_count, .cuda_open = zk_backend_open_cuda, .cuda_memory = zk_backend_cuda_memory};
     cuzk_err err = {0};
@@ -31,6 +32,7 @@ static int run_worker(const cli_command *self, int argc, char **argv) {
          "cpu (default), cuda:N; probe: tells the number of devices, ends"},
         {"lookahead", "N", CLI_U64, &lookahead, "partitions to prepare beside the proof of another (default 0)"},
         {"params", "DIR", CLI_STRING, &worker.param_cache, "folder of the key files", true},
+        {"prepared", "auto|off", CLI_STRING, &prepared, "prepared keys beside key files: used (default), or not"},
         {"spool", "DIR", CLI_STRING, &worker.spool_dir, "folder of the jobs", true},
         {"fault", "FAULT", CLI_STRING, &worker.fault, "faults, for tests (src/engine/worker.h)"},
     };
@@ -41,6 +43,7 @@ static int run_worker(const cli_command *self, int argc, char **argv) {
     if (fd > INT32_MAX || threads > 1024 || lookahead > 1024)
         ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--fd, --threads or --lookahead: the number is too large"));
     take_over_logging();
+    worker.no_prepared = prepared && strcmp(prepared, "off") == 0;
     worker.fd = (int)fd;
     worker.n_threads = (unsigned)threads;
     worker.lookahead = (unsigned)lookahead;

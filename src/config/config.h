@@ -45,7 +45,8 @@ typedef struct zk_config {
     } fleet;
     struct {
         char *param_cache, *manifest;
-        unsigned warm; /* zk_warm_policy of the engine */
+        unsigned warm;     /* zk_warm_policy of the engine */
+        unsigned prepared; /* 1: off */
     } srs;
     struct {
         uint64_t total_budget_bytes, safety_margin_bytes, eviction_min_idle_ms;

@@ -46,6 +46,8 @@ const zk_config_key zk_config_keys[] = {
     {"srs.warm", ZK_CONFIG_CHOICE, AT(srs.warm), 0, 0, "\"cache\"", "cache|resident|off", NULL, 0,
      "key files not on a device: kept in the system's cache, or locked in memory while the budget has room, or "
      "neither"},
+    {"srs.prepared", ZK_CONFIG_CHOICE, AT(srs.prepared), 0, 0, "\"auto\"", "auto|off", NULL, 0,
+     "prepared keys beside key files (`cuzk params prepare`): used where they are there and good, or never"},
     {"memory.total_budget", ZK_CONFIG_SIZE_AUTO, AT(memory.total_budget_bytes), (uint64_t)1 << 20, ANY_MAX, "\"auto\"",
      NULL, NULL, 0, "all memory of daemon and workers; auto: the machine's, or what its control group allows"},
     {"memory.safety_margin", ZK_CONFIG_SIZE_AUTO, AT(memory.safety_margin_bytes), 0, ANY_MAX, "\"auto\"", NULL, NULL, 0,

@@ -44,6 +44,8 @@ typedef struct zk_engine_options {
 
     zk_warm_policy warm;
 
+    bool no_prepared; /* prepared keys (groth16/prepared_params.h) that lie beside key files are not used */
+
     const char *worker_program; /* default: this executable; started as `WORKER_PROGRAM worker ...` */
     /* "cpu" (the default), "auto" (all CUDA devices, else the CPU), or a list such as "cuda:0,cuda:1" or "0,1" */
     const char *devices;
@@ -291,6 +293,7 @@ typedef struct zk_srs_view {
     uint64_t last_used_ago_ms;
     bool evictable;
     char sha256[65]; /* of the key file, as it was last loaded; "": not known */
+    bool prepared;   /* hot: a prepared key takes the place of two of its sections */
 } zk_srs_view;
 
 typedef struct zk_memory_view {

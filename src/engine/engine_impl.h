@@ -78,7 +78,7 @@ struct engine_job {
 typedef struct engine_circuit {
     zk_proof_kind kind;
     uint64_t sector_bytes, bytes, host_bytes, last_used_ns; /* reserved: of the device, of the host beside it */
-    bool loading, evict_wanted;
+    bool loading, evict_wanted, prepared;
     engine_vk *vk; /* held; of the file that the worker has loaded. NULL: not known yet */
 } engine_circuit;
 
@@ -196,10 +196,11 @@ struct engine_lane {
     char *memory_text;
 };
 
-/* A key file that is kept warm. Its thread alone changes `map` and what it locks. */
+/* A key file, or the prepared key beside it, that is kept warm. Its thread alone changes `map` and what it locks. */
 typedef struct engine_warm {
     zk_proof_kind kind;
     uint64_t sector_bytes;
+    bool prepared;
     zk_file_map map;       /* path NULL: not kept */
     bool is_warm;          /* nearly all of it is in memory, as far as can be told */
     bool locked;           /* and stays there: reserved of the host's pool */
@@ -253,12 +254,17 @@ struct zk_engine {
     unsigned n_lanes;
     bool checks_apart; /* there are lanes for it */
     engine_key_call *key_calls;
-    engine_warm warm[ENGINE_MAX_CIRCUITS];
+    engine_warm warm[2 * ENGINE_MAX_CIRCUITS];
     unsigned n_warm;
     pthread_t warm_thread;
     pthread_cond_t warm_work;
     bool warm_running, mlock_failed;
     engine_pool host;
+    struct { /* circuits whose prepared key has given a wrong proof */
+        zk_proof_kind kind;
+        uint64_t sector_bytes;
+    } mistrusted[ENGINE_MAX_CIRCUITS];
+    unsigned n_mistrusted;
     uint64_t own_base_bytes; /* this process's share of the host's base */
     uint64_t machine_bytes;
     engine_miner miners[ENGINE_MAX_MINERS];
@@ -356,13 +362,12 @@ void engine_lane_forget_circuit(engine_lane *lane, engine_circuit *circuit);
 cuzk_status engine_warm_start(zk_engine *engine, cuzk_err *err);
 void engine_warm_stop(zk_engine *engine);
 /* These need the lock. */
-/* Keys were loaded from the file of this circuit. */
-void engine_warm_used(zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes);
+/* Keys were loaded from the file of this circuit, and from its prepared key. */
+void engine_warm_used(zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes, bool prepared);
 /* The file is to leave the memory, too. */
 void engine_warm_drop(zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes);
 /* Locked memory is to become free for something else; false: there is none. */
 bool engine_warm_unlock(zk_engine *engine);
-const engine_warm *engine_warm_of(const zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes);
 
 /* ---- proofs.c ---- */
 /* The verifying key in the file of a circuit's keys, for engine_vk_drop; cached. EXHAUSTED: the file is not `expected`
@@ -402,6 +407,8 @@ bool engine_task_proved(engine_lane *lane, const zk_ipc_message *done);
 bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done);
 void engine_task_crashed(engine_lane *lane, const char *how, cuzk_err *err);
 void engine_fail_job(engine_lane *lane, cuzk_status status, const char *message);
+/* Whether the prepared key of a circuit is left alone. */
+bool engine_mistrusts(const zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes);
 void engine_finish_call(engine_lane *lane, cuzk_status status, const char *message, const zk_ipc_message *done);
 /* Circuits whose loading did not come to an end are not there. */
 void engine_settle_circuits(engine_lane *lane);

@@ -6,7 +6,7 @@
 #include "engine/digests.h"
 #include "engine/engine.h"
 
-#define ZK_IPC_VERSION 0x637a6b03u
+#define ZK_IPC_VERSION 0x637a6b04u
 #define ZK_IPC_MAX_TEXT (96 * 1024)
 
 typedef enum zk_ipc_type {
@@ -44,7 +44,9 @@ typedef struct zk_ipc_message {
     /* RESERVE, RELEASE, EVICTED, LOADED: of the device, and of the host if that is something else. Without a kind they
      * are of the host. HELLO: what may be taken of the device, 0 if not known. */
     uint64_t bytes, host_bytes;
-    bool check; /* PREPARE: also the vanilla proof */
+    bool check;    /* PREPARE: also the vanilla proof */
+    bool plain;    /* PROVE, LOAD: a prepared key is not to be used */
+    bool prepared; /* LOADED, DONE of PROVE: a prepared key is */
     char stage[ZK_STAGE_NAME_BYTES];
     uint64_t device_total_bytes, device_free_bytes; /* HELLO, DONE; 0: not known */
     /* HELLO */
@@ -61,7 +63,8 @@ typedef struct zk_ipc_message {
     uint64_t srs_load_ns, synth_ns, gpu_ns, total_ns, unaccounted_ns, prepare_ns;
     uint64_t stage_ns[6];
     zk_file_identity file; /* KEY_FILE, KEY_DIGEST */
-    zk_file_digest digest; /* KEY_DIGEST; DIGEST: has_blake2b says whether that is wanted, too */
+    zk_file_digest digest; /* KEY_DIGEST; DIGEST: has_blake2b says whether that is wanted, too; GRANTED: if `known` */
+    bool known;
     uint64_t retire_pending_bytes, retire_pending_items;
 } zk_ipc_message;
 

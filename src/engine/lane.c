@@ -173,6 +173,7 @@ static cuzk_status answer_key_file(engine_lane *lane, const zk_ipc_message *m) {
         ZK_LOG_WARN("a key file has other content than before", zk_kv_str("file", path), zk_kv_str("before", hex[0]),
                     zk_kv_str("now", hex[1]));
     }
+    if (known && status == CUZK_OK) answer.known = zk_digests_get(answer.digest.sha256, engine->digests, path);
     if (!known) {
         answer.type = ZK_IPC_DIGEST;
         answer.digest.has_blake2b = both;
@@ -214,7 +215,8 @@ static cuzk_status handle(engine_lane *lane, const zk_ipc_message *m, const char
         c = engine_lane_circuit(lane, (zk_proof_kind)m->kind, m->sector_bytes);
         if (c) {
             c->loading = false;
-            engine_warm_used(lane->engine, c->kind, c->sector_bytes);
+            c->prepared = m->prepared;
+            engine_warm_used(lane->engine, c->kind, c->sector_bytes, m->prepared);
             c->bytes = m->bytes;
             c->host_bytes = m->host_bytes;
         }
@@ -265,6 +267,7 @@ static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text,
     zk_ipc_message m = {.type = ipc_type(lane->task.type), .kind = lane->task.kind, .partition = lane->task.partition};
     zk_ipc_message asked = {0};
     m.sector_bytes = lane->task.sector_bytes;
+    m.plain = engine_mistrusts(engine, lane->task.kind, lane->task.sector_bytes);
     m.check = lane->task.type == TASK_CHECK ||
               (lane->task.type == TASK_PREPARE && engine_checks_itself(lane, lane->task.job));
     lane->synthesized = lane->never = false;

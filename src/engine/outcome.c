@@ -228,6 +228,23 @@ static void rest(engine_lane *lane) {
     lane->not_before_ns = zk_now_ns() + ((uint64_t)1 << (n < 7 ? n - 2 : 5)) * SECOND_NS;
 }
 
+bool engine_mistrusts(const zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes) {
+    for (unsigned i = 0; i < engine->n_mistrusted; i++)
+        if (engine->mistrusted[i].kind == kind && engine->mistrusted[i].sector_bytes == sector_bytes) return true;
+    return false;
+}
+
+/* Its points are on the curve, that is all that was checked of them when they were loaded. Needs the lock. */
+static void mistrust(engine_lane *lane) {
+    zk_engine *engine = lane->engine;
+    const engine_task *task = &lane->task;
+    if (engine->n_mistrusted == ENGINE_MAX_CIRCUITS || engine_mistrusts(engine, task->kind, task->sector_bytes)) return;
+    engine->mistrusted[engine->n_mistrusted].kind = task->kind;
+    engine->mistrusted[engine->n_mistrusted++].sector_bytes = task->sector_bytes;
+    ZK_LOG_WARN("the prepared key of this circuit is not used any more until a restart: cuzk params prepare --check",
+                zk_kv_str("circuit", task->job->circuit_id));
+}
+
 /* Needs the lock, which is given up meanwhile. Returns whether the process can go on. */
 bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
     zk_engine *engine = lane->engine;
@@ -238,6 +255,7 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
         lane->n_wrong++;
         ZK_LOG_ERROR("a proof does not verify", zk_kv_u64("worker", lane->id), zk_kv_str("device", lane->device),
                      zk_kv_str("job", job->meta.job_id), zk_kv_u64("partition", lane->task.partition));
+        if (done->prepared) mistrust(lane);
         unlock(lane);
         engine_keep_evidence(engine, job, lane, done);
         lock(lane);

@@ -44,6 +44,8 @@ cuzk_status engine_spawn(pid_t *pid, int *fd, const zk_engine_options *o, const 
                           ahead,
                           "--params",
                           o->param_cache,
+                          "--prepared",
+                          o->no_prepared ? "off" : "auto",
                           "--spool",
                           o->spool_dir,
                           o->worker_fault ? "--fault" : NULL,

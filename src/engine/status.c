@@ -289,6 +289,7 @@ static void view_srs(builder *b, zk_engine *engine) {
             v->n_workers++;
             v->ref_count += used;
             v->loading |= c->loading;
+            v->prepared |= c->prepared && !c->loading;
             if (c->loading) view_progress(v, lane);
             v->bytes += c->bytes + c->host_bytes;
             if (!c->loading) v->tier = ZK_SRS_HOT;
@@ -297,7 +298,7 @@ static void view_srs(builder *b, zk_engine *engine) {
     }
     for (unsigned i = 0; i < engine->n_warm; i++) {
         const engine_warm *w = &engine->warm[i];
-        zk_srs_view *v = w->is_warm ? srs_of(b, w->kind, w->sector_bytes) : NULL;
+        zk_srs_view *v = w->is_warm && !w->prepared ? srs_of(b, w->kind, w->sector_bytes) : NULL;
         if (!v) continue;
         v->locked = w->locked;
         if (v->tier == ZK_SRS_HOT) continue;

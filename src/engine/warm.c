@@ -3,6 +3,7 @@
  * and measures by samples what of a file is in memory. It touches no page of a mapping itself. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -14,46 +15,49 @@
 #include "engine/circuits.h"
 #include "engine/engine_impl.h"
 #include "engine/memory.h"
+#include "groth16/prepared_params.h"
 
 enum { PERIOD_MS = 1000, N_SAMPLES = 1024, PAGE_BYTES = 4096, WARM_PERCENT = 90 };
 #define STEP_BYTES ((uint64_t)64 << 20)
 
 /* ---- for others ---- */
 
-static engine_warm *find(zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes) {
-    for (unsigned i = 0; i < engine->n_warm; i++)
-        if (engine->warm[i].kind == kind && engine->warm[i].sector_bytes == sector_bytes) return &engine->warm[i];
+static engine_warm *find(zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes, bool prepared) {
+    for (unsigned i = 0; i < engine->n_warm; i++) {
+        engine_warm *w = &engine->warm[i];
+        if (w->kind == kind && w->sector_bytes == sector_bytes && w->prepared == prepared) return w;
+    }
     return NULL;
 }
 
-const engine_warm *engine_warm_of(const zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes) {
-    for (unsigned i = 0; i < engine->n_warm; i++)
-        if (engine->warm[i].kind == kind && engine->warm[i].sector_bytes == sector_bytes) return &engine->warm[i];
-    return NULL;
-}
-
-static engine_warm *find_or_add(zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes) {
-    engine_warm *w = find(engine, kind, sector_bytes);
-    if (w || engine->n_warm == ENGINE_MAX_CIRCUITS) return w;
+static engine_warm *find_or_add(zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes, bool prepared) {
+    engine_warm *w = find(engine, kind, sector_bytes, prepared);
+    if (w || engine->n_warm == sizeof engine->warm / sizeof engine->warm[0]) return w;
     w = &engine->warm[engine->n_warm++];
-    *w = (engine_warm){.kind = kind, .sector_bytes = sector_bytes};
+    *w = (engine_warm){.kind = kind, .sector_bytes = sector_bytes, .prepared = prepared};
     return w;
 }
 
-void engine_warm_used(zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes) {
-    if (engine->options.warm == ZK_WARM_OFF) return;
-    engine_warm *w = find_or_add(engine, kind, sector_bytes);
+static void use(engine_warm *w) {
     if (!w) return;
     w->last_used_ns = zk_now_ns();
     w->drop = false;
+}
+
+void engine_warm_used(zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes, bool prepared) {
+    if (engine->options.warm == ZK_WARM_OFF) return;
+    use(find_or_add(engine, kind, sector_bytes, false));
+    if (prepared) use(find_or_add(engine, kind, sector_bytes, true));
     pthread_cond_broadcast(&engine->warm_work);
 }
 
 void engine_warm_drop(zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes) {
-    engine_warm *w = find(engine, kind, sector_bytes);
-    if (!w) return;
-    w->drop = true;
-    w->is_warm = false;
+    for (unsigned i = 0; i < engine->n_warm; i++) {
+        engine_warm *w = &engine->warm[i];
+        if (w->kind != kind || w->sector_bytes != sector_bytes) continue;
+        w->drop = true;
+        w->is_warm = false;
+    }
     pthread_cond_broadcast(&engine->warm_work);
 }
 
@@ -148,11 +152,13 @@ static void close_file(zk_engine *engine, engine_warm *w, bool forget_pages) {
 }
 
 static void open_file(zk_engine *engine, engine_warm *w) {
-    char path[ZK_KEY_PATH_BYTES];
+    char path[ZK_KEY_PATH_BYTES], *prepared = NULL;
     zk_file_map map = {0};
     unlock(engine);
     cuzk_status status = zk_circuit_key_path(path, NULL, engine->options.param_cache, w->kind, w->sector_bytes, NULL);
-    if (status == CUZK_OK) status = zk_file_map_open(&map, path, 1, UINT64_MAX, NULL);
+    if (status == CUZK_OK && w->prepared) status = zk_prepared_path(&prepared, path, NULL);
+    if (status == CUZK_OK) status = zk_file_map_open(&map, prepared ? prepared : path, 1, UINT64_MAX, NULL);
+    free(prepared);
     lock(engine);
     if (status == CUZK_OK) w->map = map;
 }
@@ -170,10 +176,12 @@ static void want_queued(zk_engine *engine) {
     for (size_t i = 0; i < engine->n_jobs; i++) {
         const engine_job *job = engine->jobs[i];
         if (!engine_job_is_open(job) || !job->circuit_id[0]) continue;
-        engine_warm *w = find_or_add(engine, (zk_proof_kind)job->meta.kind, job->meta.sector_bytes);
+        zk_proof_kind kind = (zk_proof_kind)job->meta.kind;
+        engine_warm *w = find_or_add(engine, kind, job->meta.sector_bytes, false);
         if (!w || is_hot(engine, w)) continue;
-        w->last_used_ns = zk_now_ns();
-        w->drop = false;
+        use(w);
+        if (!engine->options.no_prepared && !engine_mistrusts(engine, kind, job->meta.sector_bytes))
+            use(find_or_add(engine, kind, job->meta.sector_bytes, true)); /* it may be there */
     }
 }
 

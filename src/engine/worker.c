@@ -114,7 +114,8 @@ static cuzk_status prove(worker *self, const zk_ipc_message *task, zk_ipc_messag
     done->prepare_ns = zk_now_ns() - start;
     start = zk_now_ns();
     done->already_loaded = worker_find_circuit(self, job->kind, job->sector_bytes) != NULL;
-    ZK_TRY(worker_load(&c, self, job->kind, job->sector_bytes, trace, err));
+    ZK_TRY(worker_load(&c, self, job->kind, job->sector_bytes, task->plain, trace, err));
+    done->prepared = c->key->form == ZK_KEY_PREPARED;
     done->srs_load_ns = zk_now_ns() - start;
     if (task->partition >= job->n_partitions)
         return ZK_FAIL(err, CUZK_INTERNAL, "partition %" PRIu32 " of %" PRIu32, task->partition, job->n_partitions);
@@ -129,6 +130,7 @@ static cuzk_status prove(worker *self, const zk_ipc_message *task, zk_ipc_messag
             .n_hints = input->n_hints,
             .publics = (const uint8_t(*)[32])input->publics,
             .n_publics = job->n_publics,
+            .blinding = self->options->blinding,
         };
         zk_prove_begin(c->prover, &request);
         status = run_stages(self, c->prover, done, trace, err);
@@ -198,7 +200,7 @@ static cuzk_status run_task(worker *self, const zk_ipc_message *task, cuzk_err *
         break;
     case ZK_IPC_LOAD:
         done.already_loaded = worker_find_circuit(self, (zk_proof_kind)task->kind, task->sector_bytes) != NULL;
-        status = worker_load(&c, self, (zk_proof_kind)task->kind, task->sector_bytes, trace, &failure);
+        status = worker_load(&c, self, (zk_proof_kind)task->kind, task->sector_bytes, task->plain, trace, &failure);
         break;
     case ZK_IPC_FORGET:
         status = CUZK_OK;

@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "base/pool.h"
 #include "engine/engine.h"
+#include "groth16/prove.h"
 
 #define ZK_WORKER_MAX_LOOKAHEAD 8
 
@@ -15,6 +16,7 @@ typedef struct zk_worker_options {
     const char *device;
     const char *param_cache; /* folder of the keys */
     const char *spool_dir;
+    bool no_prepared;   /* keys are not taken from `.prepared` files, which are otherwise if they are there */
     unsigned lookahead; /* partitions whose inputs are made beside the proof of another; at most
                            ZK_WORKER_MAX_LOOKAHEAD */
     /* zk_backend_cuda_count, zk_backend_open_cuda and zk_backend_cuda_memory, so that what never opens a device is not
@@ -22,6 +24,7 @@ typedef struct zk_worker_options {
     cuzk_status (*cuda_count)(int *n, cuzk_err *err);
     cuzk_status (*cuda_open)(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool, cuzk_err *err);
     void (*cuda_memory)(uint64_t *total, uint64_t *free, const zk_backend *backend);
+    const zk_blinding *blinding; /* for tests: of all proofs; NULL: random */
     /* Faults for tests. "WHAT@STAGE:N": at the Nth time that STAGE ("prepare", "load", or one of a proof) begins in
      * this process: crash, hang, device (a device error), alloc (the next allocation fails); "wrong@verify:N": the Nth
      * proof counts as wrong; "lie@verify:N": it is spoilt after it was verified. N may be followed by "+": from then on

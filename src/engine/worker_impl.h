@@ -104,8 +104,9 @@ bool worker_faults_lie(worker *self);
 
 /* ---- worker_keys.c: main only ---- */
 loaded *worker_find_circuit(worker *self, zk_proof_kind kind, uint64_t sector_bytes);
-cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t sector_bytes, zk_trace *trace,
-                        cuzk_err *err) ZK_MUST_USE;
+/* plain: without the prepared key that may lie beside the parameter file. One that cannot be used is logged. */
+cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t sector_bytes, bool plain,
+                        zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
 /* Frees a circuit for good, then says so. */
 cuzk_status worker_evict(worker *self, zk_proof_kind kind, uint64_t sector_bytes, uint64_t *freed,
                          cuzk_err *err) ZK_MUST_USE;

@@ -3,10 +3,14 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "engine/circuits.h"
 #include "engine/worker_impl.h"
+#include "groth16/prepared_params.h"
 #include "msm/msm.h"
 
 /* ---- memory ---- */
@@ -101,6 +105,7 @@ typedef struct digesting {
     uint64_t n_bytes;
     zk_file_digest digest;
     zk_cancel stop;
+    bool known; /* digest.sha256 is there */
     cuzk_status status;
     cuzk_err err;
 } digesting;
@@ -119,6 +124,8 @@ static cuzk_status ask_about_file(digesting *d, worker *self, const loaded *c, c
     ZK_TRY(worker_say(self, m, err));
     ZK_TRY(worker_next_message(&answer, self, err));
     if (answer.type == ZK_IPC_DENIED) return ZK_FAIL(err, (cuzk_status)answer.status, "%s", answer.message);
+    d->known = answer.known;
+    memcpy(d->digest.sha256, answer.digest.sha256, sizeof d->digest.sha256);
     if (answer.type != ZK_IPC_DIGEST) return CUZK_OK;
     d->digest.has_blake2b = answer.digest.has_blake2b;
     d->running = pthread_create(&d->thread, NULL, make_digest, d) == 0;
@@ -135,6 +142,7 @@ static cuzk_status tell_digest(digesting *d, worker *self, const loaded *c, cons
         zk_err_prefix(err, "%s", params->name);
         return d->status;
     }
+    d->known = true;
     ZK_TRY(zk_params_unchanged(params, err));
     m.file = zk_file_identity_of(&params->map);
     m.digest = d->digest;
@@ -193,74 +201,174 @@ static cuzk_status reserve_scratch(loaded *c, worker *self, const zk_query_masks
     return CUZK_OK;
 }
 
-cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t sector_bytes, zk_trace *trace,
-                        cuzk_err *err) {
-    *out = worker_find_circuit(self, kind, sector_bytes);
-    if (*out) return CUZK_OK;
+/* What a circuit is loaded from. The masks are those of the form: prepared if there is a prepared key, else plain. */
+typedef struct key_files {
+    zk_params *params;
+    zk_prepared_params *prepared;
+    zk_query_masks masks;
+    bool give_up_prepared; /* it cannot be used, the parameter file alone can be tried */
+} key_files;
+
+static void close_files(key_files *files) {
+    zk_prepared_params_close(files->prepared);
+    zk_params_close(files->params);
+    zk_query_masks_clear(&files->masks);
+}
+
+/* Said once a load: the proofs are the same, only slower. */
+static void refuse_prepared(key_files *files, const char *path, const cuzk_err *why) {
+    ZK_LOG_WARN("a prepared key is not used; proofs take the parameter file alone", zk_kv_str("file", path),
+                zk_kv_str("why", why->message));
+    zk_prepared_params_close(files->prepared);
+    files->prepared = NULL;
+}
+
+/* Opens the prepared key beside the parameter file if there is one that may be used, and brings the masks into its
+ * form. A key that is refused is no failure. */
+static cuzk_status open_prepared(key_files *files, const loaded *c, worker *self, const char *params_path,
+                                 cuzk_err *err) {
+    char *path = NULL;
+    cuzk_err why = {0};
+    ZK_TRY(zk_prepared_path(&path, params_path, err));
     cuzk_status status = CUZK_OK;
+    if (access(path, F_OK) != 0) goto out;
+    status = zk_query_masks_prepare(&files->masks, c->program, &why);
+    if (status == CUZK_OK)
+        status = zk_prepared_params_open(&files->prepared, path, files->params, c->program, &files->masks, &why);
+    if (status == CUZK_OK) goto out;
+    refuse_prepared(files, path, &why);
+    zk_query_masks_clear(&files->masks);
+    status = zk_query_masks_compute(&files->masks, c->program, self->pool, err);
+out:
+    free(path);
+    return status;
+}
+
+static cuzk_status open_files(key_files *files, loaded *c, worker *self, bool plain, zk_trace *trace, cuzk_err *err) {
     char path[ZK_KEY_PATH_BYTES];
-    zk_params *params = NULL;
-    zk_query_masks masks = {0};
-    bool reserved = false;
-    digesting digest = {0};
-    loaded *c = zk_calloc(1, sizeof *c);
-    if (!c) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a circuit");
-    c->kind = kind;
-    c->sector_bytes = sector_bytes;
-    zk_span *span = zk_span_open(trace, "load keys"), *inner = NULL;
-    ZK_GOTO(worker_stage(self, "load", err));
-    ZK_GOTO(zk_circuit_key_path(path, NULL, self->options->param_cache, kind, sector_bytes, err));
-    ZK_GOTO(zk_params_open(&params, path, NULL, err)); /* a file that is none is told before there is much work */
-    inner = zk_span_open_kernel(trace, "build program");
-    ZK_GOTO(zk_circuit_program(&c->program, kind, sector_bytes, err));
+    zk_params_counts counts;
+    ZK_TRY(zk_circuit_key_path(path, NULL, self->options->param_cache, c->kind, c->sector_bytes, err));
+    ZK_TRY(zk_params_open(&files->params, path, NULL, err)); /* a file that is none is told before there is much work */
+    zk_span *inner = zk_span_open_kernel(trace, "build program");
+    ZK_TRY(zk_circuit_program(&c->program, c->kind, c->sector_bytes, err));
     zk_span_close(trace, inner);
     inner = zk_span_open_kernel(trace, "query masks");
-    ZK_GOTO(zk_query_masks_compute(&masks, c->program, self->pool, err));
+    ZK_TRY(zk_query_masks_compute(&files->masks, c->program, self->pool, err));
     zk_span_close(trace, inner);
-    zk_params_counts counts;
-    ZK_GOTO(zk_params_counts_of(&counts, c->program, &masks.stats, err));
-    ZK_GOTO(zk_params_match(params, &counts, err));
-    inner = zk_span_open_kernel(trace, "reserve memory");
+    ZK_TRY(zk_params_counts_of(&counts, c->program, &files->masks.stats, err));
+    ZK_TRY(zk_params_match(files->params, &counts, err));
+    return plain || self->options->no_prepared ? CUZK_OK : open_prepared(files, c, self, path, err);
+}
+
+/* The prepared key names the whole parameter file by its digest. */
+static cuzk_status match_digest(const key_files *files, const digesting *digest, cuzk_err *err) {
+    const zk_prepared_params *p = files->prepared;
+    if (!p || !digest->known || memcmp(p->header.params_sha256, digest->digest.sha256, 32) == 0) return CUZK_OK;
+    return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: prepared from another file than %s (its SHA-256 differs)", p->map.path,
+                   files->params->name);
+}
+
+/* Whether the parameter file alone can succeed where the prepared key has failed. */
+static bool may_do_without(cuzk_status status) {
+    return cuzk_status_classify(status) == CUZK_CLASS_INPUT || status == CUZK_OUT_OF_MEMORY;
+}
+
+static void drop_parts(loaded *c, worker *self, bool reserved) {
+    zk_prover_destroy(c->prover);
+    zk_proving_key_destroy(c->key);
+    zk_resident_program_unload(c->resident);
+    c->prover = NULL;
+    c->key = NULL;
+    c->resident = NULL;
+    zk_retire_drain(self->retire);
+    if (reserved) worker_release(self, c->kind, c->bytes, c->host_bytes);
+}
+
+/* Everything on the device, in the form of the files. After a failure nothing is left of it. */
+static cuzk_status load_parts(loaded *c, worker *self, key_files *files, zk_trace *trace, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    bool reserved = false;
+    digesting digest = {0};
     unsigned log2_n;
+    zk_span *inner = zk_span_open_kernel(trace, "reserve memory");
     ZK_GOTO(zk_program_log2_domain(&log2_n, c->program, err));
-    ZK_GOTO(reserve_scratch(c, self, &masks, log2_n, err));
-    plan(c, self, &masks, log2_n);
-    ZK_GOTO(worker_reserve(self, kind, sector_bytes, c->bytes, c->host_bytes, err));
+    ZK_GOTO(reserve_scratch(c, self, &files->masks, log2_n, err));
+    plan(c, self, &files->masks, log2_n);
+    ZK_GOTO(worker_reserve(self, c->kind, c->sector_bytes, c->bytes, c->host_bytes, err));
     reserved = true;
     zk_span_close(trace, inner);
-    ZK_GOTO(ask_about_file(&digest, self, c, params, err));
+    ZK_GOTO(ask_about_file(&digest, self, c, files->params, err));
+    files->give_up_prepared = true;
+    ZK_GOTO(match_digest(files, &digest, err));
+    files->give_up_prepared = false;
     inner = zk_span_open_kernel(trace, "load program");
     ZK_GOTO(zk_resident_program_load(&c->resident, self->backend, c->program, err));
     zk_span_close(trace, inner);
-    ZK_GOTO(zk_proving_key_load_params(&c->key, c->resident, params, &masks, trace, err));
+    files->give_up_prepared = true;
+    ZK_GOTO(zk_proving_key_load_files(&c->key, c->resident, files->params, files->prepared, &files->masks, trace, err));
+    files->give_up_prepared = false;
     inner = zk_span_open_kernel(trace, "buffers");
     ZK_GOTO(zk_prover_create(&c->prover, c->key, self->pool, err));
     zk_span_close(trace, inner);
     inner = zk_span_open_kernel(trace, "digest"); /* what is left of it */
-    ZK_GOTO(tell_digest(&digest, self, c, params, err));
-    ZK_GOTO(worker_say(self,
-                       (zk_ipc_message){.type = ZK_IPC_LOADED,
-                                        .kind = kind,
-                                        .sector_bytes = sector_bytes,
-                                        .bytes = c->bytes,
-                                        .host_bytes = c->host_bytes},
-                       err));
+    ZK_GOTO(tell_digest(&digest, self, c, files->params, err));
+    files->give_up_prepared = true;
+    ZK_GOTO(match_digest(files, &digest, err));
+out:
+    zk_span_close(trace, inner);
+    give_up_digest(&digest);
+    if (status != CUZK_OK) drop_parts(c, self, reserved);
+    return status;
+}
+
+/* With the prepared key if it can be used, else without. */
+static cuzk_status load_circuit(loaded *c, worker *self, bool plain, zk_trace *trace, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    cuzk_err why = {0};
+    key_files files = {0};
+    ZK_GOTO(open_files(&files, c, self, plain, trace, err));
+    status = load_parts(c, self, &files, trace, &why);
+    if (status != CUZK_OK && files.prepared && files.give_up_prepared && may_do_without(status)) {
+        refuse_prepared(&files, files.prepared->map.path, &why);
+        zk_query_masks_clear(&files.masks);
+        zk_err_reset(&why);
+        ZK_GOTO(zk_query_masks_compute(&files.masks, c->program, self->pool, err));
+        status = load_parts(c, self, &files, trace, &why);
+    }
+    if (status != CUZK_OK && err) *err = why;
+out:
+    close_files(&files);
+    return status;
+}
+
+cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t sector_bytes, bool plain,
+                        zk_trace *trace, cuzk_err *err) {
+    *out = worker_find_circuit(self, kind, sector_bytes);
+    if (*out) return CUZK_OK;
+    cuzk_status status = CUZK_OK;
+    loaded *c = zk_calloc(1, sizeof *c);
+    if (!c) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a circuit");
+    c->kind = kind;
+    c->sector_bytes = sector_bytes;
+    zk_span *span = zk_span_open(trace, "load keys");
+    ZK_GOTO(worker_stage(self, "load", err));
+    ZK_GOTO(load_circuit(c, self, plain, trace, err));
     pthread_mutex_lock(&self->lock);
     c->next = self->circuits;
     self->circuits = c;
     pthread_mutex_unlock(&self->lock);
     *out = c;
     c = NULL;
+    ZK_GOTO(worker_say(self,
+                       (zk_ipc_message){.type = ZK_IPC_LOADED,
+                                        .kind = kind,
+                                        .sector_bytes = sector_bytes,
+                                        .bytes = (*out)->bytes,
+                                        .host_bytes = (*out)->host_bytes,
+                                        .prepared = (*out)->key->form == ZK_KEY_PREPARED},
+                       err));
 out:
     zk_span_close(trace, span);
-    give_up_digest(&digest);
-    zk_params_close(params);
-    zk_query_masks_clear(&masks);
-    if (c) {
-        uint64_t bytes = c->bytes, host_bytes = c->host_bytes;
-        unload(c);
-        zk_retire_drain(self->retire);
-        if (reserved) worker_release(self, kind, bytes, host_bytes);
-    }
+    if (c) unload(c);
     return status;
 }

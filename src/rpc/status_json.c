@@ -118,6 +118,7 @@ static void put_allocations(zk_json_writer *j, const zk_engine_status *st) {
             zk_json_put_u64(j, "load_total_bytes", v->load_total_bytes);
         }
         put_text_or_null(j, "sha256", v->sha256);
+        if (v->tier == ZK_SRS_HOT) zk_json_put_string(j, "form", v->prepared ? "prepared" : "plain");
         zk_json_end(j);
     }
     zk_json_end(j);

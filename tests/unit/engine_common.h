@@ -232,8 +232,15 @@ static inline int test_worker_main(int argc, char **argv) {
         if (strcmp(argv[i], "--device") == 0) options.device = argv[i + 1];
         if (strcmp(argv[i], "--lookahead") == 0) options.lookahead = (unsigned)atoi(argv[i + 1]);
         if (strcmp(argv[i], "--params") == 0) options.param_cache = argv[i + 1];
+        if (strcmp(argv[i], "--prepared") == 0) options.no_prepared = strcmp(argv[i + 1], "off") == 0;
         if (strcmp(argv[i], "--spool") == 0) options.spool_dir = argv[i + 1];
         if (strcmp(argv[i], "--fault") == 0) options.fault = argv[i + 1];
+    }
+    static zk_blinding blinding;
+    if (getenv("CUZK_TEST_BLINDING")) {
+        zk_fr_from_u64(&blinding.r, 7);
+        zk_fr_from_u64(&blinding.s, 11);
+        options.blinding = &blinding;
     }
     const char *fault = getenv("CUZK_TEST_FAULT_OF_0");
     if (fault && options.device && strcmp(options.device, "cuda:0") == 0) options.fault = fault;
