@@ -260,7 +260,9 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
         engine_keep_evidence(engine, job, lane, done);
         lock(lane);
         bool again = engine_give_back(lane, true, 0);
-        if (++lane->on->n_wrong >= MAX_WRONG) engine_device_retire(lane, "two wrong proofs of its device");
+        /* a key is blamed before a device is */
+        if (!done->prepared && ++lane->on->n_wrong >= MAX_WRONG)
+            engine_device_retire(lane, "two wrong proofs of its device");
         if (!engine_some_lane_left(engine, job) && !zk_journal_is_shared(engine->journal))
             engine_fail_job(lane, CUZK_DEVICE, "no worker is left: all were retired for wrong proofs");
         else if (!again)

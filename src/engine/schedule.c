@@ -94,9 +94,6 @@ void engine_promises_prune(engine_lane *lane) {
 /* A job that large is not read by two processes where one will do. */
 #define LARGE_JOB_BYTES ((uint64_t)96 << 20)
 
-/* A job that large is not read by two processes where one will do. */
-#define LARGE_JOB_BYTES ((uint64_t)96 << 20)
-
 /* Beside a device others check, unless the job is large, or may be another machine's the moment it is prepared. */
 bool engine_checks_itself(const engine_lane *lane, const engine_job *job) {
     return engine_device_is_cpu(lane->on) || !lane->engine->checks_apart || job->file_bytes > LARGE_JOB_BYTES ||
