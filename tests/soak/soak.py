@@ -501,7 +501,7 @@ def main():
     make_keys(a.keys, weights)
     print("seed %d" % a.seed, flush=True)
     runs = {"kills": [(run_kills, a.amount or 20)], "soak": [(run_soak, a.amount or 60)],
-            "check": [(run_kills, 5), (run_soak, 12)]}[a.mode]
+            "check": [(run_kills, 5), (run_soak, 8)]}[a.mode]
     passed = failed = 0
     for run, amount in runs:
         work = tempfile.mkdtemp(prefix="cuzk-soak-")
