@@ -280,6 +280,8 @@ static cuzk_status start_lanes(zk_engine *engine, cuzk_err *err) {
     for (unsigned i = 0; i < o->n_checkers && engine->checks_apart; i++)
         add_lane(engine, ROLE_CHECKER, cpu, ZK_PRIORITY_LOW);
     for (unsigned i = 0; i < engine->n_lanes; i++) {
+        engine->lanes[i].text = zk_malloc(ZK_IPC_MAX_TEXT + 1);
+        if (!engine->lanes[i].text) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for worker %u", i);
         if (pthread_create(&engine->lanes[i].thread, NULL, engine_lane_main, &engine->lanes[i]) != 0)
             return ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for worker %u", i);
         engine->lanes[i].started = true;
@@ -365,6 +367,7 @@ void zk_engine_destroy(zk_engine *engine) {
         engine_job_drop(engine->jobs[i]);
     }
     free(engine->jobs);
+    for (unsigned i = 0; i < engine->n_lanes; i++) free(engine->lanes[i].text);
     free(engine->lanes);
     engine_vks_free(engine);
     free(engine->devices);

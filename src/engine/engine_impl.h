@@ -193,6 +193,7 @@ struct engine_lane {
     bool retire;    /* when its task is over */
     bool broken;    /* retired because it does not start: tried again now and then */
     uint64_t retire_pending_bytes, retire_pending_items;
+    char *text; /* [ZK_IPC_MAX_TEXT + 1] of the message at hand */
     char *memory_text;
 };
 

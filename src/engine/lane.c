@@ -432,15 +432,10 @@ static void say_goodbye(engine_lane *lane) {
 void *engine_lane_main(void *ctx) {
     engine_lane *lane = ctx;
     zk_engine *engine = lane->engine;
-    char *text = zk_malloc(ZK_IPC_MAX_TEXT + 1);
     lock(lane);
     lane->idle_since_ns = zk_now_ns();
     while (!engine->stopping) {
         cuzk_err err = {0};
-        if (!text) {
-            engine_lane_retire(lane, "no memory");
-            break;
-        }
         start_ahead_of_work(lane);
         if (engine->stopping) break;
         engine_task task;
@@ -457,7 +452,7 @@ void *engine_lane_main(void *ctx) {
                 lane->task = (engine_task){0};
                 continue;
             }
-            run_task(lane, text);
+            run_task(lane, lane->text);
             continue;
         }
         look_after_idle(lane);
@@ -468,6 +463,5 @@ void *engine_lane_main(void *ctx) {
     }
     say_goodbye(lane);
     unlock(lane);
-    free(text);
     return NULL;
 }
