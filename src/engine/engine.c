@@ -119,10 +119,19 @@ static cuzk_status make_folders(const zk_engine_options *o, cuzk_err *err) {
     return zk_folder_create(o->spool_dir, err);
 }
 
+static uint64_t wall_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
 static cuzk_status recover_job(void *ctx, const zk_journal_job *kept, cuzk_err *err) {
     engine_job *job = NULL;
     ZK_TRY(engine_job_add(&job, ctx, &kept->meta, kept->file_bytes, err));
     job->recovered = true;
+    /* It has waited since it was accepted, not since this start. */
+    uint64_t now_ms = wall_ms(), age_ms = now_ms > kept->meta.accepted_ms ? now_ms - kept->meta.accepted_ms : 0;
+    job->accepted_ns = job->accepted_ns / 1000000 > age_ms ? job->accepted_ns - age_ms * 1000000 : 0;
     return CUZK_OK;
 }
 
@@ -173,9 +182,7 @@ static void sweep_spool(zk_engine *engine) {
 }
 
 static void expire_results(zk_engine *engine) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, n = 0;
+    uint64_t ms = wall_ms(), n = 0;
     if (ms < engine->options.retention_ms) return;
     cuzk_err err = {0};
     if (engine->journal->ops->expire(&n, engine->journal, ms - engine->options.retention_ms, &err) != CUZK_OK)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "rpc/handover.h"
 #include "rpc/metrics.h"
 
 void zk_rpc_call_ref(zk_rpc_call *call) { atomic_fetch_add(&call->refs, 1); }
@@ -38,6 +39,7 @@ bool zk_rpc_call_claim(zk_rpc_call *call) { return !atomic_exchange(&call->claim
 /* Starts a batch whose event holds a reference. A batch that cannot be started is our fault and ends the call. */
 static void start(zk_rpc_call *call, const grpc_op *ops, size_t n_ops, zk_rpc_tag *tag) {
     zk_rpc_call_ref(call);
+    ZK_RPC_GIVE(tag);
     if (grpc_call_start_batch(call->call, ops, n_ops, tag, NULL) == GRPC_CALL_OK) return;
     grpc_call_cancel(call->call, NULL);
     zk_rpc_call_unref(call);

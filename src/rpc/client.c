@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include <cuzk.pb-c.h>
 #include "rpc/codes.h"
+#include "rpc/handover.h"
 
 struct zk_client_call {
     zk_client *client;
@@ -167,6 +168,7 @@ cuzk_status zk_client_start(zk_client_call **out, zk_client *c, const char *meth
     call->next = c->calls;
     if (c->calls) c->calls->before = call;
     c->calls = call;
+    ZK_RPC_GIVE(call);
     if (grpc_call_start_batch(call->call, ops, sizeof ops / sizeof ops[0], call, NULL) != GRPC_CALL_OK) {
         c->calls = call->next;
         if (call->next) call->next->before = NULL;
@@ -187,6 +189,7 @@ unsigned zk_client_poll(zk_client *c, unsigned timeout_ms) {
     for (;;) {
         grpc_event event = grpc_completion_queue_next(c->cq, n ? gpr_inf_past(GPR_CLOCK_MONOTONIC) : until, NULL);
         if (event.type != GRPC_OP_COMPLETE) return n;
+        ZK_RPC_TAKE(event.tag);
         finish(event.tag);
         n++;
     }

@@ -17,9 +17,11 @@
 #include "base/span.h"
 #include "config/config.h"
 #include "rpc/call.h"
+#include "rpc/handover.h"
 
 #define N_ARMED 64                          /* calls that may arrive before a thread has looked */
 #define END_GRACE_NS ((uint64_t)5000000000) /* for calls still sending when the server ends */
+#define ARM_AGAIN_NS ((uint64_t)250000000)
 
 /* ---- blocking tasks ---- */
 
@@ -141,6 +143,7 @@ static void on_arrival(zk_rpc_call *call, bool ok) {
     call->method = find_method(call->details.method);
     grpc_op op = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER, .data.recv_close_on_server.cancelled = &call->cancelled};
     zk_rpc_call_ref(call);
+    ZK_RPC_GIVE(&call->on_close);
     if (grpc_call_start_batch(call->call, &op, 1, &call->on_close, NULL) != GRPC_CALL_OK) {
         grpc_call_cancel(call->call, NULL);
         zk_rpc_call_unref(call);
@@ -158,7 +161,13 @@ static void on_arrival(zk_rpc_call *call, bool ok) {
 
 static void arm(zk_rpc_server *s) {
     zk_rpc_call *call = zk_calloc(1, sizeof *call);
-    if (!call) return; /* others are armed; this call's place is made up for by the next arrival */
+    if (!call) { /* without any nobody would be heard any more */
+        pthread_mutex_lock(&s->mutex);
+        atomic_fetch_add(&s->n_unarmed, 1);
+        pthread_cond_broadcast(&s->timer_wake);
+        pthread_mutex_unlock(&s->mutex);
+        return;
+    }
     call->server = s;
     atomic_init(&call->refs, 1);
     grpc_call_details_init(&call->details);
@@ -168,6 +177,7 @@ static void arm(zk_rpc_server *s) {
     call->on_close = (zk_rpc_tag){on_close, call};
     call->on_sent = (zk_rpc_tag){on_sent, call};
     call->on_answered = (zk_rpc_tag){on_answered, call};
+    ZK_RPC_GIVE(&call->on_arrival);
     if (grpc_server_request_call(s->grpc, &call->call, &call->details, &call->metadata, s->cq, s->cq,
                                  &call->on_arrival) == GRPC_CALL_OK)
         return;
@@ -182,6 +192,7 @@ static void *serve_main(void *arg) {
         if (event.type == GRPC_QUEUE_SHUTDOWN) return NULL;
         zk_rpc_tag *tag = event.tag;
         if (event.type != GRPC_OP_COMPLETE || !tag) continue; /* NULL: the server has shut down */
+        ZK_RPC_TAKE(tag);
         zk_rpc_call *call = tag->call;
         tag->fn(call, event.success != 0);
         zk_rpc_call_unref(call);
@@ -194,11 +205,21 @@ static void wait_over(zk_rpc_call *call, zk_outcome why) {
     (call->wait.is_health ? zk_rpc_health_over : zk_rpc_wait_over)(call, why);
 }
 
+/* Needs the lock, which is given up meanwhile. */
+static void arm_missing(zk_rpc_server *s) {
+    unsigned n = atomic_exchange(&s->n_unarmed, 0);
+    if (!n) return;
+    pthread_mutex_unlock(&s->mutex);
+    while (n--) arm(s);
+    pthread_mutex_lock(&s->mutex);
+}
+
 static void *timer_main(void *arg) {
     zk_rpc_server *s = arg;
     pthread_mutex_lock(&s->mutex);
     while (!atomic_load(&s->ending)) {
-        uint64_t now = zk_now_ns(), until = UINT64_MAX;
+        arm_missing(s);
+        uint64_t now = zk_now_ns(), until = atomic_load(&s->n_unarmed) ? now + ARM_AGAIN_NS : UINT64_MAX;
         zk_rpc_call *due = NULL;
         for (zk_rpc_wait *w = s->waits; w && !due; w = w->next) {
             if (!w->deadline_ns || atomic_load(&w->call->claimed)) continue;

@@ -26,14 +26,17 @@ from measure import Sampler, cpu_seconds, latency_table, process_children
 from outcome import check_journal, check_left_over
 
 CUZK = os.environ.get("CUZK", "cuzk")
-# name: kind, sector size, seconds after which a job counts as stuck
+# name: kind, sector size
 KINDS = {
-    "winning": ("winning", "2KiB", 240),
-    "winning-32g": ("winning", "32GiB", 400),
-    "window": ("window", "2KiB", 240),
-    "update": ("update", "2KiB", 900),
-    "porep": ("porep", "2KiB", 900),
+    "winning": ("winning", "2KiB"),
+    "winning-32g": ("winning", "32GiB"),
+    "window": ("window", "2KiB"),
+    "update": ("update", "2KiB"),
+    "porep": ("porep", "2KiB"),
 }
+# A job that is not over then is stuck. One of low priority may wait for three times the aging, and for its turn.
+AGING = "60s"
+STUCK = 1200
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOXIC = os.path.join(HERE, "..", "vectors", "toxic.json")
 # What a job may fail with while faults are injected: the errors that docs/daemon.md and docs/internals/engine.md state.
@@ -125,7 +128,7 @@ class Requests:
         self.by_kind = {}
         os.makedirs(keys + "/requests", exist_ok=True)
         for name in kinds:
-            kind, size, _ = KINDS[name]
+            kind, size = KINDS[name]
             self.by_kind[name] = []
             for i in range(variants):
                 path = "%s/requests/%s-%d.json" % (keys, name, i)
@@ -168,6 +171,7 @@ class Load:
         self.tag = "%s-%d" % (time.strftime("%H%M%S"), seed)
         self.stated = STATED
         self.n_joined = self.n_vanished = 0
+        self.hurting = True  # the daemon is killed all the time
 
     def new_job(self, name=None, priority=None):
         with self.lock:
@@ -199,10 +203,10 @@ class Load:
 
     def wait(self, job, proof_path=None):
         """Until it is over; notes the outcome. Another daemon may take over meanwhile."""
-        until = time.time() + KINDS[job.name][2]
+        until = time.time() + STUCK
         path = proof_path or "%s/%s.proof" % (self.daemon.work, job.id)
         while True:
-            code, out, err = self.daemon.client("await", job.id, "--json", "-o", path, timeout=KINDS[job.name][2])
+            code, out, err = self.daemon.client("await", job.id, "--json", "-o", path, timeout=STUCK)
             try:
                 answer = json.loads(out)
             except ValueError:
@@ -211,6 +215,8 @@ class Load:
             if outcome in ("COMPLETED", "FAILED", "CANCELLED"):
                 return self.ended(job, outcome, answer, path)
             away = self.restarts and (code is None or "UNAVAILABLE" in err)
+            if away and self.hurting:
+                until = time.time() + STUCK  # it may be thrown back again and again
             if not away or time.time() > until:
                 self.report.bad("await of %s: exit %s, %s %s" % (job, code, out.strip(), err.strip()))
                 return False
@@ -323,7 +329,7 @@ def hurt_with_kills(daemon, load, report, n):
     while sum(done.values()) < n:
         daemon_dies = chance.random() < 0.5
         x = chance.random()
-        time.sleep(chance.random() * (0.3 if x < 0.3 else 2 if x < 0.85 else 12))
+        time.sleep(chance.random() * (0.3 if x < 0.3 else 4 if x < 0.8 else 20))
         workers = daemon.workers()
         if not daemon_dies and workers:
             try:
@@ -348,7 +354,7 @@ def hurt_with_kills(daemon, load, report, n):
 
 def run_kills(work, arguments, n, weights, cores):
     report = Report()
-    daemon = Daemon(work, arguments.keys, ["--gpus.gpu_threads", "2"])
+    daemon = Daemon(work, arguments.keys, ["--gpus.gpu_threads", "2", "--scheduler.aging", AGING])
     requests = Requests(arguments.keys, work, list(weights), 3)
     load = Load(daemon, requests, report, arguments.seed, weights, True)
     over = threading.Event()
@@ -357,7 +363,7 @@ def run_kills(work, arguments, n, weights, cores):
         scenarios = [load.plain, load.forgetful, load.cancelling, load.vanishing, load.doubled, load.broken]
         while not over.is_set():
             open_jobs = sum(1 for j in load.jobs if j.outcome is None)
-            if open_jobs > 12:
+            if open_jobs > 16:
                 time.sleep(0.2)
                 continue
             chosen = load.random.choices(scenarios, [50, 20, 10, 10, 7, 3])[0]
@@ -372,9 +378,10 @@ def run_kills(work, arguments, n, weights, cores):
         c.start()
     hurt_with_kills(daemon, load, report, n)
     over.set()
+    load.hurting = False
     daemon.wait_ready()
     for c in clients:
-        c.join(1800)
+        c.join(3 * STUCK)
         if c.is_alive():
             report.bad("a client is stuck")
     load.settle()
@@ -403,7 +410,7 @@ def finish(daemon, load, report, evidence=False):
 def run_soak(work, arguments, seconds, weights, cores):
     report = Report()
     daemon = Daemon(work, arguments.keys, ["--gpus.gpu_threads", "1", "--gpus.gpu_workers_per_device", "2",
-                                           "--memory.total_budget", "4GiB"])
+                                           "--memory.total_budget", "4GiB", "--scheduler.aging", AGING])
     requests = Requests(arguments.keys, work, list(weights), 3)
     load = Load(daemon, requests, report, arguments.seed, weights, False)
     scenarios = [load.plain, load.cancelling, load.vanishing, load.doubled, load.broken]
@@ -426,7 +433,7 @@ def run_soak(work, arguments, seconds, weights, cores):
                 report.bad("the daemon ended by itself: exit %s" % daemon.process.returncode)
                 return
         for t in running:
-            t.join(900)
+            t.join(2 * STUCK)
             if t.is_alive():
                 report.bad("a client is stuck")
 
@@ -467,7 +474,7 @@ def run_soak(work, arguments, seconds, weights, cores):
 def make_keys(keys, kinds):
     os.makedirs(keys, exist_ok=True)
     for name in kinds:
-        kind, size, _ = KINDS[name]
+        kind, size = KINDS[name]
         marker = "%s/.%s" % (keys, name)
         if os.path.exists(marker):
             continue
@@ -491,7 +498,7 @@ def main():
     if "daemon.listen" not in help_text.stdout:
         print("0 passed, 0 failed (no daemon in this build)")
         return 0
-    usual = {"kills": "winning=6,window=8,update=1,porep=1", "soak": "winning=6,window=8,winning-32g=3,update=0.15,porep=0.1",
+    usual = {"kills": "winning=6,window=10,update=0.7,porep=0.7", "soak": "winning=6,window=8,winning-32g=3,update=0.15,porep=0.1",
              "check": "winning=1,window=3"}
     weights = {k: float(w) for k, w in (pair.split("=") for pair in (a.kinds or usual[a.mode]).split(","))}
     weights.setdefault("window", 0)  # for requests that are broken

@@ -146,6 +146,7 @@ static void test_damaged_partition(void) {
     zk_result result;
     cuzk_err err = {0};
     test_submit(&s, engine, request);
+    uint64_t accepted_ns = zk_now_ns();
     for (unsigned i = 0, n_done = 0; n_done == 0; i++) {
         zk_engine_status *status = test_status(engine);
         n_done = status->jobs[0].n_done;
@@ -164,7 +165,11 @@ static void test_damaged_partition(void) {
     ZK_CHECK(written);
     journal->ops->close(journal);
     options.worker_fault = NULL;
+    uint64_t age_ms = (zk_now_ns() - accepted_ns) / 1000000;
     engine = test_engine(&options);
+    zk_engine_status *status = test_status(engine);
+    ZK_CHECK(status->n_jobs == 1 && status->jobs[0].accepted_ago_ms + 5 >= age_ms); /* it has waited since then */
+    zk_engine_status_destroy(status);
     test_await(&result, engine, s.job_id);
     test_verify(request, &result);
     zk_result_clear(&result);

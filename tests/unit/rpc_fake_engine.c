@@ -57,7 +57,12 @@ size_t fake_n_jobs(zk_engine *e) {
     return n;
 }
 
-fake_job *fake_job_at(zk_engine *e, size_t i) { return e->jobs[i]; }
+fake_job *fake_job_at(zk_engine *e, size_t i) {
+    pthread_mutex_lock(&e->mutex);
+    fake_job *job = e->jobs[i];
+    pthread_mutex_unlock(&e->mutex);
+    return job;
+}
 
 size_t fake_n_watches(zk_engine *e) {
     pthread_mutex_lock(&e->mutex);
@@ -74,8 +79,10 @@ size_t fake_n_open_contents(zk_engine *e) {
 }
 
 void fake_fail_submit(zk_engine *e, cuzk_status status, const char *message) {
+    pthread_mutex_lock(&e->mutex);
     e->fail_status = status;
     snprintf(e->fail_message, sizeof e->fail_message, "%s", message);
+    pthread_mutex_unlock(&e->mutex);
 }
 
 void fake_use_devices(zk_engine *e) { e->devices = true; }
