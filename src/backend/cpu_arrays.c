@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "backend/cpu_impl.h"
+#include "curve/many.h"
 
 #define CODE_CHUNK 512 /* points coded together by a thread */
 
@@ -19,15 +20,11 @@ static void decode_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     code_job *job = ctx;
     (void)thread;
     if (begin > atomic_load(&job->first_bad)) return;
-    for (size_t i = begin; i < end; i++) {
-        zk_g1_affine *point = &job->points[i];
-        if (zk_g1_deserialize(point, job->encoded + i * ZK_G1_UNCOMPRESSED_BYTES, false) == ZK_POINT_OK &&
-            !zk_g1_affine_is_infinity(point))
-            continue;
-        size_t seen = atomic_load(&job->first_bad);
-        while (i < seen && !atomic_compare_exchange_weak(&job->first_bad, &seen, i)) {}
-        return;
-    }
+    size_t i = begin + zk_g1_deserialize_many(&job->points[begin], job->encoded + begin * ZK_G1_UNCOMPRESSED_BYTES,
+                                              end - begin);
+    if (i == end) return;
+    size_t seen = atomic_load(&job->first_bad);
+    while (i < seen && !atomic_compare_exchange_weak(&job->first_bad, &seen, i)) {}
 }
 
 static cuzk_status array_decode(zk_stream *stream, zk_buffer *points, size_t first, const uint8_t *encoded, size_t n,

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "base/retire.h"
+#include "curve/many.h"
 
 size_t zk_cpu_point_bytes(zk_group group) { return group == ZK_G1 ? sizeof(zk_g1_affine) : sizeof(zk_g2_affine); }
 
@@ -66,25 +67,42 @@ static void refuse(load_job *job, size_t index) {
     while (index < seen && !atomic_compare_exchange_weak(&job->first_bad, &seen, index)) {}
 }
 
+static size_t decode_many(zk_group group, void *points, const uint8_t *encoded, size_t n) {
+    return group == ZK_G1 ? zk_g1_deserialize_many(points, encoded, n) : zk_g2_deserialize_many(points, encoded, n);
+}
+
 /* Chunks come in ascending order and one below the least refused index is always finished, so the least is exact. */
 static void load_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     load_job *job = ctx;
     const zk_points_source *source = job->source;
-    size_t point_bytes = zk_cpu_point_bytes(source->group), step = zk_cpu_encoded_bytes(source->group);
-    size_t i = begin * CPU_BLOCK_BITS, last = zk_min_size(end * CPU_BLOCK_BITS, source->n);
+    const size_t point_bytes = zk_cpu_point_bytes(source->group), step = zk_cpu_encoded_bytes(source->group);
+    size_t i = begin * CPU_BLOCK_BITS, last = zk_min_size(end * CPU_BLOCK_BITS, source->n), n;
     size_t n_bits = job->mask ? job->mask->rank[begin] : 0;
     uint8_t *bit_out = job->bits ? (uint8_t *)job->bits + n_bits * point_bytes : NULL;
     uint8_t *full_out = job->full ? (uint8_t *)job->full + (i - n_bits) * point_bytes : NULL;
+    zk_g2_affine mixed[64]; /* large enough for both */
     (void)thread;
     if (i > atomic_load(&job->first_bad)) return;
-    for (; i < last; i++) {
-        bool is_bit = job->mask && (job->mask->words[i / 64] >> i % 64 & 1), infinity;
-        uint8_t **out = is_bit ? &bit_out : &full_out;
-        if (decode(source->group, *out, source->encoded + i * step, &infinity) != ZK_POINT_OK || infinity) {
-            refuse(job, i);
+    for (; i < last; i += n) {
+        n = zk_min_size(64, last - i);
+        const uint64_t all = n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
+        uint64_t bits = job->mask ? job->mask->words[i / 64] : 0;
+        uint8_t **out = bits == all ? &bit_out : &full_out;
+        uint8_t *points = bits == 0 || bits == all ? *out : (uint8_t *)mixed;
+        size_t good = decode_many(source->group, points, source->encoded + i * step, n);
+        if (good < n) {
+            refuse(job, i + good);
             return;
         }
-        *out += point_bytes;
+        if (points == *out) {
+            *out += n * point_bytes;
+            continue;
+        }
+        for (size_t k = 0; k < n; k++) {
+            out = bits >> k & 1 ? &bit_out : &full_out;
+            memcpy(*out, points + k * point_bytes, point_bytes);
+            *out += point_bytes;
+        }
     }
 }
 

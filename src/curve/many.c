@@ -168,6 +168,34 @@ void zk_g2_decompress_many(zk_g2_affine *r, zk_point_verdict *verdicts, const ui
     run(pool, n, g2_range, g2_blocks, &job);
 }
 
+size_t zk_g1_deserialize_many(zk_g1_affine *r, const uint8_t *bytes, size_t n) {
+    size_t i = 0;
+#if ZK_HAVE_IFMA
+    if (zk_cpu_can_ifma())
+        for (; i + LANES <= n; i += LANES)
+            if (zk_g1_deserialize_lanes(&r[i], bytes + i * ZK_G1_UNCOMPRESSED_BYTES) != (1u << LANES) - 1) break;
+#endif
+    for (; i < n; i++)
+        if (zk_g1_deserialize(&r[i], bytes + i * ZK_G1_UNCOMPRESSED_BYTES, false) != ZK_POINT_OK ||
+            zk_g1_affine_is_infinity(&r[i]))
+            break;
+    return i;
+}
+
+size_t zk_g2_deserialize_many(zk_g2_affine *r, const uint8_t *bytes, size_t n) {
+    size_t i = 0;
+#if ZK_HAVE_IFMA
+    if (zk_cpu_can_ifma())
+        for (; i + LANES <= n; i += LANES)
+            if (zk_g2_deserialize_lanes(&r[i], bytes + i * ZK_G2_UNCOMPRESSED_BYTES) != (1u << LANES) - 1) break;
+#endif
+    for (; i < n; i++)
+        if (zk_g2_deserialize(&r[i], bytes + i * ZK_G2_UNCOMPRESSED_BYTES, false) != ZK_POINT_OK ||
+            zk_g2_affine_is_infinity(&r[i]))
+            break;
+    return i;
+}
+
 /* ---- multiples ---- */
 
 void zk_pair_to_fr(zk_fr *k, const uint64_t pair[2]) {

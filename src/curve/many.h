@@ -14,6 +14,11 @@ void zk_g1_decompress_many(zk_g1_affine *r, zk_point_verdict *verdicts, const ui
 void zk_g2_decompress_many(zk_g2_affine *r, zk_point_verdict *verdicts, const uint8_t *const *bytes, size_t n,
                            struct zk_pool *pool);
 
+/* zk_g1_deserialize, without the subgroup check, of n encodings one after another, on this thread: up to the first that
+ * is refused or infinity. Returns how many there are before it; r from there on is undefined. */
+size_t zk_g1_deserialize_many(zk_g1_affine *r, const uint8_t *bytes, size_t n);
+size_t zk_g2_deserialize_many(zk_g2_affine *r, const uint8_t *bytes, size_t n);
+
 /* Multipliers for random combinations: k(a, b) = 2^64 + a - x^2 b for 64-bit a and b, x the parameter of the curve. The
  * 2^128 pairs give different numbers mod r, as a + b phi and a' + b' phi differ by an element of Z[phi] of norm below
  * r. In G1 they cost the doublings of 64 bits. */

@@ -152,6 +152,6 @@ VARIANTS(g2_batch)
 
 ZK_TEST_MAIN(BOTH(g1_vectors_arithmetic), BOTH(g1_vectors_encodings), BOTH(g1_verdicts), BOTH(g1_subgroup),
              BOTH(g1_scalars), BOTH(g1_batch), BOTH(g2_vectors_arithmetic), BOTH(g2_vectors_encodings),
-             BOTH(g2_verdicts), BOTH(g2_subgroup), BOTH(g2_scalars), BOTH(g2_batch), ZK_CASE(g1_many),
-             ZK_CASE(g1_many_portable_cpu), ZK_CASE(g2_many), ZK_CASE(g2_many_portable_cpu), ZK_CASE(g2_many_real),
-             ZK_CASE(g1_mul_pairs), ZK_CASE(g1_mul_pairs_portable_cpu))
+             BOTH(g2_verdicts), BOTH(g2_subgroup), BOTH(g2_scalars), BOTH(g2_batch), ZK_CASE(g1_many), ZK_CASE(g1_row),
+             ZK_CASE(g1_many_portable_cpu), ZK_CASE(g2_many), ZK_CASE(g2_row), ZK_CASE(g2_many_portable_cpu),
+             ZK_CASE(g2_many_real), ZK_CASE(g1_mul_pairs), ZK_CASE(g1_mul_pairs_portable_cpu))
