@@ -4,9 +4,9 @@
  *
  * WHAT: g1, g2 (MSM), mask1, mask2 (masked sum of half the bits), stream1, stream2, streamsum1 (the same with bases in
  * pinned host memory), ntt, nttfull, quotient, quotientfull, decode1, decode2, multiples1, multiples2, subgroup1,
- * subgroup2. SIZE: log2; for sums also the number itself, if it is above 40. SETTING, for what follows: repeat; pool GIB
- * (from the start); planes: of stored multiples of the bases at most so many; free GIB: what is left of the device's
- * memory to the sum; lanes, windows, entries, threads: as zk_cuda_msm_tune.
+ * subgroup2. SIZE: log2; for sums also the number itself, if it is above 40. SETTING, for what follows: repeat; pool
+ * GIB (from the start); planes: of stored multiples of the bases at most so many; free GIB: what is left of the
+ * device's memory to the sum; lanes, windows, entries, threads: as zk_cuda_msm_tune.
  *
  * Bases are distinct sums of two table entries, multiples of the generator with known random logarithms; scalars are
  * uniform. MSMs are timed by the host's clock from call to answer, transforms by events. One table at the end.
@@ -372,7 +372,9 @@ void bench_ntt(unsigned log2_n, bool full) {
     const size_t entries = low + n / low;
     zk_dptr sums = take(entries * sizeof(zk_fr), "marginals");
     std::vector<zk_fr> before(entries), after(entries);
-    CHECK(zk_cuda_ntt_prepare(device, log2_n, full, &err));
+    zk_dptr twiddles = 0;
+    CHECK(zk_cuda_ntt_prepare(device, log2_n, &err));
+    if (full) CHECK(zk_cuda_ntt_twiddles(&twiddles, device, log2_n, &err));
     CHECK(zk_cuda_test_scalars(device, x, n, 99 + log2_n, &err));
     CHECK(zk_cuda_test_marginals(device, sums, x, low, n, &err));
     CHECK(zk_cuda_download(device, before.data(), sums, entries * sizeof(zk_fr), &err));
@@ -382,7 +384,7 @@ void bench_ntt(unsigned log2_n, bool full) {
         for (int kind = 0; kind < 2; kind++) {
             double ms = 0;
             CHECK(zk_cuda_test_mark(device, 0, &err));
-            CHECK(zk_cuda_ntt(device, x, log2_n, (zk_cuda_ntt_kind)kind, &err));
+            CHECK(zk_cuda_ntt(device, x, log2_n, (zk_cuda_ntt_kind)kind, twiddles, &err));
             CHECK(zk_cuda_test_mark(device, 1, &err));
             CHECK(zk_cuda_test_elapsed(&ms, device, &err));
             if (r || repeats == 1) (kind ? inverse : forward).push_back(ms);
@@ -400,6 +402,7 @@ void bench_ntt(unsigned log2_n, bool full) {
     }
     row(full ? "ntt (full table)" : "ntt", log2_n, forward, ok);
     row(full ? "intt (full tbl)" : "inverse ntt", log2_n, inverse, ok);
+    zk_cuda_free(device, twiddles);
     zk_cuda_free(device, x);
     zk_cuda_free(device, sums);
 }
@@ -411,7 +414,9 @@ void bench_quotient(unsigned log2_n, bool full) {
     zk_dptr v[3];
     std::vector<double> times;
     bool ok = true;
-    CHECK(zk_cuda_ntt_prepare(device, log2_n, full, &err));
+    zk_dptr twiddles = 0;
+    CHECK(zk_cuda_ntt_prepare(device, log2_n, &err));
+    if (full) CHECK(zk_cuda_ntt_twiddles(&twiddles, device, log2_n, &err));
     for (zk_dptr &x : v) x = take(n * sizeof(zk_fr), "vector");
     for (int r = 0; r <= repeats; r++) {
         double ms = 0;
@@ -419,7 +424,7 @@ void bench_quotient(unsigned log2_n, bool full) {
         CHECK(zk_cuda_test_scalars(device, v[1], n, 4 + r, &err));
         CHECK(zk_cuda_test_product(device, v[2], v[0], v[1], n, &err));
         CHECK(zk_cuda_test_mark(device, 0, &err));
-        CHECK(zk_cuda_ntt_quotient(device, v[0], v[1], v[2], log2_n, &err));
+        CHECK(zk_cuda_ntt_quotient(device, v[0], v[1], v[2], log2_n, twiddles, &err));
         CHECK(zk_cuda_test_mark(device, 1, &err));
         CHECK(zk_cuda_test_elapsed(&ms, device, &err));
         if (r || repeats == 1) times.push_back(ms);
@@ -429,6 +434,7 @@ void bench_quotient(unsigned log2_n, bool full) {
         if (repeats == 1) break;
     }
     row(full ? "quotient (full)" : "quotient", log2_n, times, ok);
+    zk_cuda_free(device, twiddles);
     for (zk_dptr x : v) zk_cuda_free(device, x);
 }
 

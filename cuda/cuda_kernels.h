@@ -84,16 +84,21 @@ typedef enum zk_cuda_ntt_kind {
     ZK_CUDA_NTT_COSET_FORWARD,
     ZK_CUDA_NTT_COSET_INVERSE,
 } zk_cuda_ntt_kind;
-cuzk_status zk_cuda_ntt(zk_cuda *device, zk_dptr x, unsigned log2_n, zk_cuda_ntt_kind kind, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_ntt(zk_cuda *device, zk_dptr x, unsigned log2_n, zk_cuda_ntt_kind kind, zk_dptr twiddles,
+                        cuzk_err *err) ZK_MUST_USE;
 /* As zk_ntt_quotient: a becomes the coefficients of (a b - c)/(x^n - 1), b and c are clobbered. No buffer of full size
  * beyond the three; the passes before and after the pointwise step are fused with it. */
-cuzk_status zk_cuda_ntt_quotient(zk_cuda *device, zk_dptr a, zk_dptr b, zk_dptr c, unsigned log2_n,
+cuzk_status zk_cuda_ntt_quotient(zk_cuda *device, zk_dptr a, zk_dptr b, zk_dptr c, unsigned log2_n, zk_dptr twiddles,
                                  cuzk_err *err) ZK_MUST_USE;
 /* As zk_ntt_products: a_j becomes a(x) b(x) at x = 7 w^-j, b is clobbered. No buffer of full size beyond the two. */
-cuzk_status zk_cuda_ntt_products(zk_cuda *device, zk_dptr a, zk_dptr b, unsigned log2_n, cuzk_err *err) ZK_MUST_USE;
-/* Tables for one size, kept until the device is closed or the size changes. full: also the n twiddles between the first
- * two passes (32 n bytes), which saves one multiplication in fourteen. Calls above make the small tables as needed. */
-cuzk_status zk_cuda_ntt_prepare(zk_cuda *device, unsigned log2_n, bool full, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_ntt_products(zk_cuda *device, zk_dptr a, zk_dptr b, unsigned log2_n, zk_dptr twiddles,
+                                 cuzk_err *err) ZK_MUST_USE;
+/* Tables for one size, kept until the device is closed or the size changes. Calls above make them as needed. */
+cuzk_status zk_cuda_ntt_prepare(zk_cuda *device, unsigned log2_n, cuzk_err *err) ZK_MUST_USE;
+/* For `twiddles` of the calls above, which may be 0: the n twiddles between the first two passes (32 n bytes), for this
+ * device and its queues. They save one multiplication in thirteen. 0 for sizes that have no use for them. The caller
+ * gives them back (zk_cuda_free). */
+cuzk_status zk_cuda_ntt_twiddles(zk_dptr *twiddles, zk_cuda *device, unsigned log2_n, cuzk_err *err) ZK_MUST_USE;
 /* Device memory of the small tables, and what a transform, quotient or products take while they run. */
 void zk_cuda_ntt_bytes(size_t *tables, size_t *temporary, unsigned log2_n);
 

@@ -135,7 +135,6 @@ void zk_cuda_close(zk_cuda *d) {
     else
         (void)cudaDeviceSynchronize();
     zk_cuda_free(d, d->ntt.memory);
-    zk_cuda_free(d, d->ntt.full_memory);
     for (int i = 0; i < zk::MAX_LANES; i++) {
         if (d->pinned[i]) (void)cudaFreeHost(d->pinned[i]);
         if (d->lane[i]) (void)cudaStreamDestroy(d->lane[i]);

@@ -77,8 +77,8 @@ struct staging_buffers {
 /* Twiddle tables of one transform size; see ntt.cu. */
 struct ntt_tables {
     unsigned log2_n = 0;
-    bool valid = false, full = false;
-    zk_dptr memory = 0, full_memory = 0;
+    bool valid = false;
+    zk_dptr memory = 0;
 };
 
 /* Buffers of the pool that one function needs, given back when it returns. Work queued on the main stream or on lanes

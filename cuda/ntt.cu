@@ -181,14 +181,13 @@ static fr power_of_two(fr x, unsigned k) {
     return x;
 }
 
-static cuzk_status make_tables(table_set *t, zk_cuda *d, const ntt_shape &s, cuzk_err *err) {
+static cuzk_status make_tables(table_set *t, zk_cuda *d, const ntt_shape &s, zk_dptr twiddles, cuzk_err *err) {
     table_set measure;
     const size_t count = deal_tables(&measure, nullptr, s);
     if (!d->ntt.valid || d->ntt.log2_n != s.log_n) {
         d->ntt.valid = false;
         zk_cuda_free(d, d->ntt.memory);
-        zk_cuda_free(d, d->ntt.full_memory);
-        d->ntt.memory = d->ntt.full_memory = 0;
+        d->ntt.memory = 0;
         ZK_TRY(zk_cuda_alloc(&d->ntt.memory, d, count * sizeof(fr), "twiddle tables", err));
         (void)deal_tables(t, (fr *)d->ntt.memory, s);
         const fr one = fr::one(), g = shift(), gi = shift_inverse(), w = root_of_unity(s.log_n);
@@ -219,7 +218,7 @@ static cuzk_status make_tables(table_set *t, zk_cuda *d, const ntt_shape &s, cuz
         d->ntt.valid = true;
     }
     (void)deal_tables(t, (fr *)d->ntt.memory, s);
-    t->full = (fr *)d->ntt.full_memory;
+    t->full = (fr *)twiddles;
     return CUZK_OK;
 }
 
@@ -335,10 +334,10 @@ static cuzk_status scale(zk_cuda *d, fr *x, unsigned log_n, const fr *high, cons
     return CUZK_OK;
 }
 
-static cuzk_status ntt(zk_cuda *d, fr *x, unsigned log_n, zk_cuda_ntt_kind kind, cuzk_err *err) {
+static cuzk_status ntt(zk_cuda *d, fr *x, unsigned log_n, zk_cuda_ntt_kind kind, zk_dptr twiddles, cuzk_err *err) {
     const ntt_shape s = shape_of(log_n);
     table_set t;
-    ZK_TRY(make_tables(&t, d, s, err));
+    ZK_TRY(make_tables(&t, d, s, twiddles, err));
     const bool inverse_ = kind == ZK_CUDA_NTT_INVERSE || kind == ZK_CUDA_NTT_COSET_INVERSE;
     if (kind == ZK_CUDA_NTT_COSET_FORWARD) ZK_TRY(scale(d, x, log_n, t.power_high, t.power_low, err));
     ZK_TRY(transform(d, x, s, t, inverse_, err));
@@ -424,47 +423,49 @@ static cuzk_status check_size(unsigned log2_n, cuzk_err *err) {
 
 extern "C" {
 
-cuzk_status zk_cuda_ntt(zk_cuda *d, zk_dptr x, unsigned log2_n, zk_cuda_ntt_kind kind, cuzk_err *err) {
+cuzk_status zk_cuda_ntt(zk_cuda *d, zk_dptr x, unsigned log2_n, zk_cuda_ntt_kind kind, zk_dptr twiddles,
+                        cuzk_err *err) {
     ZK_TRY(zk::check_size(log2_n, err));
     ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
-    return zk::ntt(d, (zk::fr *)x, log2_n, kind, err);
+    return zk::ntt(d, (zk::fr *)x, log2_n, kind, twiddles, err);
 }
 
-cuzk_status zk_cuda_ntt_quotient(zk_cuda *d, zk_dptr a, zk_dptr b, zk_dptr c, unsigned log2_n, cuzk_err *err) {
+cuzk_status zk_cuda_ntt_quotient(zk_cuda *d, zk_dptr a, zk_dptr b, zk_dptr c, unsigned log2_n, zk_dptr twiddles,
+                                 cuzk_err *err) {
     using namespace zk;
     ZK_TRY(check_size(log2_n, err));
     ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     const ntt_shape s = shape_of(log2_n);
     if (s.passes == 3) {
         table_set t;
-        ZK_TRY(make_tables(&t, d, s, err));
+        ZK_TRY(make_tables(&t, d, s, twiddles, err));
         return quotient(d, (fr *)a, (fr *)b, (fr *)c, s, t, err);
     }
     for (zk_dptr x : {a, b, c}) {
-        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_INVERSE, err));
-        if (x != c) ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_COSET_FORWARD, err));
+        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_INVERSE, twiddles, err));
+        if (x != c) ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_COSET_FORWARD, twiddles, err));
     }
     const u32 n = 1u << log2_n;
     const fr z = inverse(sub(power_of_two(shift(), log2_n), fr::one()));
     ZK_RUN(scaled_products, ceil_div(n, 256), 256, 0, d->main, (fr *)a, (const fr *)b, n, z);
-    ZK_TRY(ntt(d, (fr *)a, log2_n, ZK_CUDA_NTT_COSET_INVERSE, err));
+    ZK_TRY(ntt(d, (fr *)a, log2_n, ZK_CUDA_NTT_COSET_INVERSE, twiddles, err));
     ZK_RUN(subtract_scaled, ceil_div(n, 256), 256, 0, d->main, (fr *)a, (const fr *)c, n, z);
     return CUZK_OK;
 }
 
-cuzk_status zk_cuda_ntt_products(zk_cuda *d, zk_dptr a, zk_dptr b, unsigned log2_n, cuzk_err *err) {
+cuzk_status zk_cuda_ntt_products(zk_cuda *d, zk_dptr a, zk_dptr b, unsigned log2_n, zk_dptr twiddles, cuzk_err *err) {
     using namespace zk;
     ZK_TRY(check_size(log2_n, err));
     ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     const ntt_shape s = shape_of(log2_n);
     if (s.passes == 3) {
         table_set t;
-        ZK_TRY(make_tables(&t, d, s, err));
+        ZK_TRY(make_tables(&t, d, s, twiddles, err));
         return products(d, (fr *)a, (fr *)b, s, t, err);
     }
     for (zk_dptr x : {a, b}) {
-        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_INVERSE, err));
-        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_COSET_FORWARD, err));
+        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_INVERSE, twiddles, err));
+        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_COSET_FORWARD, twiddles, err));
     }
     const u32 n = 1u << log2_n;
     ZK_RUN(product_points, ceil_div(n, 256), 256, 0, d->main, (fr *)a, (const fr *)b, log2_n);
@@ -478,20 +479,35 @@ void zk_cuda_ntt_bytes(size_t *tables, size_t *temporary, unsigned log2_n) {
     *temporary = s.passes == 2 ? zk_cuda_alloc_bytes(sizeof(zk::fr) << log2_n) : 0; /* three passes do without */
 }
 
-cuzk_status zk_cuda_ntt_prepare(zk_cuda *d, unsigned log2_n, bool full, cuzk_err *err) {
+cuzk_status zk_cuda_ntt_prepare(zk_cuda *d, unsigned log2_n, cuzk_err *err) {
+    ZK_TRY(zk::check_size(log2_n, err));
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
+    zk::table_set t;
+    return zk::make_tables(&t, d, zk::shape_of(log2_n), 0, err);
+}
+
+cuzk_status zk_cuda_ntt_twiddles(zk_dptr *twiddles, zk_cuda *d, unsigned log2_n, cuzk_err *err) {
     using namespace zk;
+    *twiddles = 0;
     ZK_TRY(check_size(log2_n, err));
     ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     const ntt_shape s = shape_of(log2_n);
+    if (s.passes != 3) return CUZK_OK;
     table_set t;
-    ZK_TRY(make_tables(&t, d, s, err));
-    if (!full || s.passes != 3 || d->ntt.full_memory) return CUZK_OK;
+    ZK_TRY(make_tables(&t, d, s, 0, err));
     const u32 n = 1u << log2_n;
-    zk_dptr memory = 0;
-    ZK_TRY(zk_cuda_alloc(&memory, d, (size_t)n * sizeof(fr), "full twiddle table", err));
-    d->ntt.full_memory = memory;
-    ZK_RUN(full_table, ceil_div(n, 256), 256, 0, d->main, (fr *)memory, n, s.rest(), first_factors(s, t));
-    return CUZK_OK;
+    zk_dptr table;
+    ZK_TRY(zk_cuda_alloc(&table, d, (size_t)n * sizeof(fr), "twiddles", err));
+    const auto fill_it = [&]() -> cuzk_status {
+        ZK_RUN(full_table, ceil_div(n, 256), 256, 0, d->main, (fr *)table, n, s.rest(), first_factors(s, t));
+        return zk_cuda_sync(d, err); /* other queues read it, too */
+    };
+    const cuzk_status status = fill_it();
+    if (status == CUZK_OK)
+        *twiddles = table;
+    else
+        zk_cuda_free(d, table);
+    return status;
 }
 
 } /* extern "C" */

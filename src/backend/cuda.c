@@ -137,8 +137,7 @@ static cuzk_status program_load(zk_resident_program **resident, zk_backend *back
     if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "circuit %s: out of memory", program->name);
     p->base = (zk_resident_program){backend, program, log2_n};
     cuzk_status status = zk_cuda_program_load(&p->tables, cuda->device, program, log2_n, err);
-    if (status == CUZK_OK)
-        status = zk_cuda_ntt_prepare(cuda->device, log2_n, false, err); /* before what comes and goes */
+    if (status == CUZK_OK) status = zk_cuda_ntt_prepare(cuda->device, log2_n, err); /* before what comes and goes */
     if (status != CUZK_OK) {
         zk_cuda_program_unload(p->tables);
         free(p);
@@ -158,6 +157,7 @@ static void program_unload(zk_resident_program *resident) {
     while (*at != p) at = &(*at)->next;
     *at = p->next;
     if (cuda->loading == p) cuda->loading = NULL;
+    zk_cuda_free(cuda->device, p->twiddles);
     zk_cuda_program_unload(p->tables);
     free(p);
 }
@@ -239,7 +239,7 @@ static const zk_residency_ops residency_ops = {
 static cuzk_status stage_witness(zk_stream *stream, const zk_resident_program *program, const uint8_t (*hints)[32],
                                  zk_buffer *bits, zk_buffer *full, cuzk_err *err) {
     zk_cuda *queue = queue_of(stream, program->backend);
-    ZK_TRY(zk_cuda_ntt_prepare(queue, program->log2_n, false, err)); /* before what comes and goes, see program_load */
+    ZK_TRY(zk_cuda_ntt_prepare(queue, program->log2_n, err)); /* before what comes and goes, see program_load */
     ZK_TRY(buffer_renew(bits, queue, err));
     ZK_TRY(buffer_renew(full, queue, err));
     return zk_cuda_witness(queue, ((const cuda_program *)program)->tables, hints, memory_of(bits), memory_of(full),
@@ -265,12 +265,13 @@ static cuzk_status stage_first_unsatisfied(zk_stream *stream, const zk_resident_
 static cuzk_status stage_quotient(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
                                   zk_buffer *c, cuzk_err *err) {
     return zk_cuda_ntt_quotient(queue_of(stream, program->backend), memory_of(a), memory_of(b), memory_of(c),
-                                program->log2_n, err);
+                                program->log2_n, ((const cuda_program *)program)->twiddles, err);
 }
 
 static cuzk_status stage_products(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
                                   cuzk_err *err) {
-    return zk_cuda_ntt_products(queue_of(stream, program->backend), memory_of(a), memory_of(b), program->log2_n, err);
+    return zk_cuda_ntt_products(queue_of(stream, program->backend), memory_of(a), memory_of(b), program->log2_n,
+                                ((const cuda_program *)program)->twiddles, err);
 }
 
 static cuzk_status stage_compact_bits(zk_stream *stream, const zk_selection *selection, const zk_buffer *bits,

@@ -21,6 +21,7 @@ typedef struct cuda_needs {
 typedef struct cuda_program {
     zk_resident_program base;
     zk_cuda_program *tables;
+    zk_dptr twiddles; /* of all points between two passes of its transforms, where memory is plenty; 0: none */
     struct cuda_program *next;
     cuda_needs needs;
     size_t keep; /* of needs.least to needs.best: what points leave to proofs */
