@@ -170,6 +170,20 @@ cuzk_status zk_resident_points_speed_up(zk_resident_points *points, cuzk_err *er
     return ops->points_speed_up ? ops->points_speed_up(points, err) : CUZK_OK;
 }
 
+bool zk_resident_points_can_check(const zk_backend *backend) { return backend->residency->points_in_subgroup != NULL; }
+
+cuzk_status zk_resident_points_in_subgroup(bool *good, const zk_resident_points *points, size_t first, size_t n,
+                                           cuzk_err *err) {
+    const zk_backend *backend = points->backend;
+    *good = false;
+    if (first > points->n || n > points->n - first)
+        return ZK_FAIL(err, CUZK_INTERNAL, "subgroup: points %zu to %zu + %zu asked, there are %zu", first, first, n,
+                       points->n);
+    if (!zk_resident_points_can_check(backend))
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "%s checks no subgroups", backend->caps.device);
+    return backend->residency->points_in_subgroup(good, points, first, n, err);
+}
+
 cuzk_status zk_selection_create(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask, size_t n_aux,
                                 const uint64_t *full_mask, size_t n_values, cuzk_err *err) {
     *selection = NULL;

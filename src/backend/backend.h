@@ -172,6 +172,8 @@ typedef struct zk_residency_ops {
                                zk_backend *backend, const zk_points_source *source, cuzk_err *err);
     void (*points_unload)(zk_resident_points *points);
     cuzk_status (*points_speed_up)(zk_resident_points *points, cuzk_err *err); /* optional */
+    cuzk_status (*points_in_subgroup)(bool *good, const zk_resident_points *points, size_t first, size_t n,
+                                      cuzk_err *err); /* optional */
     cuzk_status (*selection_create)(zk_selection **selection, zk_backend *backend, const uint64_t *bit_mask,
                                     size_t n_aux, const uint64_t *full_mask, size_t n_values, cuzk_err *err);
     void (*selection_destroy)(zk_selection *selection);
@@ -276,6 +278,14 @@ void zk_resident_points_unload(zk_resident_points *points); /* NULL is fine */
 /* Spends memory that is left, and some seconds, on making each MSM over these points faster (CUDA: stored multiples).
  * Called once, when all that belongs to a key is loaded. */
 cuzk_status zk_resident_points_speed_up(zk_resident_points *points, cuzk_err *err) ZK_MUST_USE;
+
+/* *good: whether points first .. first + n - 1 all lie in the subgroup of order r; one outside is missed with
+ * probability 2^-ZK_SUBGROUP_LOG2_ERROR at most, by draws that are new in every call. UNSUPPORTED: the device cannot,
+ * or the points do not lie on it. */
+#define ZK_SUBGROUP_LOG2_ERROR 40
+bool zk_resident_points_can_check(const zk_backend *backend);
+cuzk_status zk_resident_points_in_subgroup(bool *good, const zk_resident_points *points, size_t first, size_t n,
+                                           cuzk_err *err) ZK_MUST_USE;
 
 /* The generator of a group, with tables for n_expected multiples in all (a hint: any number can be made). UNSUPPORTED:
  * the device cannot. */

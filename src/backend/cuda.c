@@ -227,6 +227,7 @@ static const zk_residency_ops residency_ops = {
     .points_load = zk_cuda_points_load,
     .points_unload = zk_cuda_points_unload,
     .points_speed_up = zk_cuda_points_speed_up,
+    .points_in_subgroup = zk_cuda_points_in_subgroup,
     .selection_create = selection_create,
     .selection_destroy = selection_destroy,
     .multiples_create = multiples_create,

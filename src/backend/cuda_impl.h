@@ -87,5 +87,7 @@ cuzk_status zk_cuda_points_load(zk_resident_points **full, zk_resident_points **
                                 zk_backend *backend, const zk_points_source *source, cuzk_err *err) ZK_MUST_USE;
 void zk_cuda_points_unload(zk_resident_points *points);
 cuzk_status zk_cuda_points_speed_up(zk_resident_points *points, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_points_in_subgroup(bool *good, const zk_resident_points *points, size_t first, size_t n,
+                                       cuzk_err *err) ZK_MUST_USE;
 
 #endif

@@ -1,6 +1,7 @@
 /* Points of the CUDA backend: on the device where proofs have room beside them, else in pinned host memory. */
 #include "base/alloc.h"
 #include "base/bitmap.h"
+#include "base/rand.h"
 #include "backend/cuda_impl.h"
 
 void zk_cuda_points_plan(const zk_backend *backend, const char *name, zk_group group, size_t n, zk_memory_plan *plan) {
@@ -128,4 +129,17 @@ cuzk_status zk_cuda_points_speed_up(zk_resident_points *points, cuzk_err *err) {
     if (status == CUZK_OUT_OF_MEMORY) return CUZK_OK;
     if (status != CUZK_OK && err) *err = none;
     return status;
+}
+
+cuzk_status zk_cuda_points_in_subgroup(bool *good, const zk_resident_points *points, size_t first, size_t n,
+                                       cuzk_err *err) {
+    const cuda_points *p = (const cuda_points *)points;
+    zk_cuda *device = cuda_of(points->backend)->device;
+    uint8_t seed[32];
+    if (p->host)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "subgroup: %s has no room for %zu points", zk_cuda_name(device),
+                       points->n);
+    ZK_TRY(zk_rand_bytes(seed, sizeof seed, err));
+    return zk_cuda_points_subgroup(good, device, (int)points->group,
+                                   p->bases.points + first * cuda_point_bytes(points->group), n, seed, err);
 }

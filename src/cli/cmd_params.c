@@ -51,13 +51,20 @@ static cuzk_status info(const params_args *args, const zk_params *params, zk_poo
 }
 
 static cuzk_status check(const params_args *args, const zk_params *params, zk_pool *pool, cuzk_err *err) {
-    cuzk_status status = zk_params_check(params, pool, cli_progress, NULL, err);
+    zk_backend *backend;
+    ZK_TRY(cli_backend_open(&backend, &args->work, pool, err));
+    bool on_device = zk_resident_points_can_check(backend);
+    cuzk_status status = on_device ? zk_params_check_on(params, backend, pool, cli_progress, NULL, err)
+                                   : zk_params_check(params, pool, cli_progress, NULL, err);
+    const char *const kind = backend->caps.kind; /* static */
+    zk_backend_close(backend);
     cli_progress_end();
     ZK_TRY(status);
-    unsigned error_bits = ZK_CHECK_PASSES * ZK_CHECK_LOG2_BUCKETS;
+    unsigned error_bits = on_device ? ZK_SUBGROUP_LOG2_ERROR : ZK_CHECK_PASSES * ZK_CHECK_LOG2_BUCKETS;
     if (args->json) {
         zk_json_writer *json = cli_json_begin();
         zk_json_put_string(json, "file", args->file);
+        zk_json_put_string(json, "backend", kind);
         zk_json_put_bool(json, "holds", true);
         zk_json_put_i64(json, "log2_error_probability", -(int64_t)error_bits);
         return cli_json_end(json, err);
@@ -78,11 +85,14 @@ static int run(const cli_command *self, int argc, char **argv,
     cli_option options[] = {
         {"json", NULL, CLI_FLAG, &args.json, "one JSON object on standard output"},
         CLI_WORK_OPTIONS(args.work),
+        CLI_DEVICE_OPTIONS(args.work),
     };
+    size_t n_options = sizeof options / sizeof options[0];
+    if (action == info) n_options -= CLI_N_OPTIONS(CLI_DEVICE_OPTIONS(args.work));
     cli_positional positionals[] = {{"FILE", &args.file, "a .params file", false}};
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], positionals, 1, &help, &err));
+    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, positionals, 1, &help, &err));
     if (help) goto out;
     ZK_GOTO(cli_work_start(&args.work, &pool, &err));
     ZK_GOTO(zk_params_open(&params, args.file, NULL, &err));

@@ -90,5 +90,10 @@ struct zk_pool;
 typedef void (*zk_params_progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
 cuzk_status zk_params_check(const zk_params *params, struct zk_pool *pool, zk_params_progress progress,
                             void *progress_ctx, cuzk_err *err) ZK_MUST_USE;
+/* The same on a device (zk_resident_points_can_check; borrowed), slice by slice. A point outside the subgroup is missed
+ * with probability 2^-ZK_SUBGROUP_LOG2_ERROR at most. The first point that is refused is named in the same words; where
+ * several are bad, the CPU may name another. DEVICE: device and CPU disagree. */
+cuzk_status zk_params_check_on(const zk_params *params, zk_backend *backend, struct zk_pool *pool,
+                               zk_params_progress progress, void *progress_ctx, cuzk_err *err) ZK_MUST_USE;
 
 #endif

@@ -14,6 +14,8 @@
 #define N_SUMS (ZK_CHECK_PASSES * N_BUCKETS)
 #define LOT_POINTS 5 /* drawn from one digest: 3 passes of 16 bits each, 5 times 48 of 256 bits */
 #define CHUNK (LOT_POINTS * 512)
+#define DEVICE_EACH 32                 /* so few points are left to the CPU */
+#define DEVICE_SLICE ((size_t)3 << 30) /* bytes of points on a device at once, at most */
 
 _Static_assert(ZK_CHECK_LOG2_BUCKETS <= 16 && LOT_POINTS * ZK_CHECK_PASSES * 2 <= 32, "draws fit a digest");
 
@@ -215,6 +217,108 @@ static cuzk_status check_group(const zk_params *params, zk_group group, zk_pool 
 out:
     free(job.sums);
     return status;
+}
+
+/* ---- on a device ---- */
+
+typedef struct device_check {
+    const zk_params *params;
+    zk_backend *backend;
+    zk_pool *pool;
+    zk_params_progress progress;
+    void *progress_ctx;
+    bool found; /* a point outside the subgroup: the first */
+    zk_params_section_id id;
+    size_t index;
+} device_check;
+
+/* The first point outside, among points of which one is. */
+static cuzk_status find_outside(size_t *index, const zk_resident_points *points, cuzk_err *err) {
+    size_t low = 0, high = points->n;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        bool good;
+        ZK_TRY(zk_resident_points_in_subgroup(&good, points, low, middle - low, err));
+        *(good ? &low : &high) = middle;
+    }
+    *index = low;
+    return CUZK_OK;
+}
+
+static cuzk_status check_slice(device_check *check, check_job *job, size_t n, cuzk_err *err) {
+    zk_points_source source = {
+        .name = zk_params_section_name(job->id), .group = job->group, .encoded = encoded_at(job, job->first), .n = n};
+    zk_resident_points *points = NULL;
+    zk_points_fault fault;
+    bool good = true;
+    cuzk_status status = zk_resident_points_load(&points, NULL, &fault, check->backend, &source, err);
+    if (status != CUZK_OK && fault.found) {
+        zk_err_reset(err);
+        job->first_bad = job->first + fault.index;
+        return refuse_first(job, err);
+    }
+    if (status == CUZK_OK && !check->found) /* later ones can only be badly encoded */
+        status = zk_resident_points_in_subgroup(&good, points, 0, n, err);
+    if (status == CUZK_OK && !good) {
+        size_t index = 0;
+        status = find_outside(&index, points, err);
+        check->found = true;
+        check->id = job->id;
+        check->index = job->first + index;
+    }
+    zk_resident_points_unload(points);
+    return status;
+}
+
+/* Points that fit the device beside what is done with them. */
+static size_t slice_points(const zk_backend *backend, zk_params_section_id id) {
+    size_t bytes =
+        backend->caps.memory_bytes ? (size_t)zk_min_size(backend->caps.memory_bytes / 4, DEVICE_SLICE) : DEVICE_SLICE;
+    return zk_max_size(bytes / zk_params_point_bytes(id), 1);
+}
+
+static cuzk_status check_section_on(device_check *check, zk_params_section_id id, cuzk_err *err) {
+    check_job job = {.params = check->params, .group = zk_params_section_group(id)};
+    section_job(&job, id);
+    job.each = job.n <= DEVICE_EACH;
+    if (job.each) {
+        zk_pool_for(check->pool, job.n, CHUNK, check_range, &job);
+        return job.first_bad < job.n ? refuse_first(&job, err) : CUZK_OK;
+    }
+    size_t slice = slice_points(check->backend, id);
+    for (; job.first < job.n; job.first += zk_min_size(job.n - job.first, slice)) {
+        if (check->progress) check->progress(check->progress_ctx, zk_params_section_name(id), job.first, job.n);
+        ZK_TRY(zk_cancel_check(NULL, "params check", err));
+        ZK_TRY(check_slice(check, &job, zk_min_size(job.n - job.first, slice), err));
+    }
+    if (check->progress) check->progress(check->progress_ctx, zk_params_section_name(id), job.n, job.n);
+    return CUZK_OK;
+}
+
+/* What the device found outside the subgroup, by the CPU's test and in its words. */
+static cuzk_status refuse_found(const device_check *check, cuzk_err *err) {
+    check_job job = {.params = check->params, .group = zk_params_section_group(check->id)};
+    affine point;
+    bool infinity;
+    section_job(&job, check->id);
+    job.first_bad = check->index;
+    if (decode(&job, check->index, true, &point, &infinity) == ZK_POINT_OK && !infinity)
+        return ZK_FAIL(err, CUZK_DEVICE, "%s: section %s, point %zu: %s finds it outside the subgroup, it is inside",
+                       check->params->name, zk_params_section_name(check->id), check->index,
+                       check->backend->caps.device);
+    return refuse_first(&job, err);
+}
+
+cuzk_status zk_params_check_on(const zk_params *params, zk_backend *backend, zk_pool *pool, zk_params_progress progress,
+                               void *progress_ctx, cuzk_err *err) {
+    for (int group = ZK_G1; group <= ZK_G2; group++) {
+        device_check check = {params, backend, pool, progress, progress_ctx, .found = false};
+        for (int id = 0; id < ZK_PARAMS_N_SECTIONS; id++)
+            if (zk_params_section_group((zk_params_section_id)id) == (zk_group)group)
+                ZK_TRY(check_section_on(&check, (zk_params_section_id)id, err));
+        if (check.found) return refuse_found(&check, err);
+    }
+    return zk_params_unchanged(params, err);
 }
 
 cuzk_status zk_params_check(const zk_params *params, zk_pool *pool, zk_params_progress progress, void *progress_ctx,

@@ -44,6 +44,18 @@ expect "prove with a bad table" 0 "cuzk tune.* is not used" "$device" prove r1cs
     -o "$work/proof"
 rm -f "$table"
 
+# params check
+expect "params check on the device" 0 '"backend": "cuda"' "$device" params check "$toy/random-1018.params" --backend cuda --json
+expect "params check on the CPU" 0 '"log2_error_probability": -42' "$device" params check "$toy/random-1018.params" --backend cpu --json
+cp "$toy/random-1018.params" "$work/bad.params"
+printf '\\001' | dd of="$work/bad.params" bs=1 seek=3000 conv=notrunc 2>/dev/null
+for backend in cpu cuda; do
+    expect "a bad point, $backend" 1 "section h: point 15 of" "$device" params check "$work/bad.params" --backend $backend
+    cp "$work/out" "$work/said.$backend"
+done
+expect "the same words" 0 "section h: point" sh -c 'cmp "$0/said.cpu" "$0/said.cuda" && cat "$0/said.cpu"' "$work"
+expect "params info has no device" 2 "device" "$device" params info "$toy/random-1018.params" --device 0
+
 # budgets
 expect "too little memory" 4 "a proof takes [0-9]* bytes of device memory beside the key" \
     "$device" prove r1cs "$toy/bits-64.json" --params "$toy" --backend cuda --device-memory 1MiB -o "$work/little"
