@@ -11,12 +11,13 @@
 #include "cli/commands.h"
 #include "cli/job.h"
 #include "cli/partitions.h"
+#include "cli/testdata.h"
 #include "hash/sha256.h"
 
 typedef struct request_args {
     cli_bench bench;
     cli_key_args keys;
-    const char *folder;
+    const char *folder, *blinding_path;
     uint64_t lanes; /* 0: not given */
     bool steady, multiples;
 } request_args;
@@ -25,11 +26,15 @@ typedef struct request_args {
 typedef struct paths {
     char **items;
     size_t n;
+    uint8_t (*digests)[32]; /* [n] of the proofs of each request, once it was proved */
+    bool *proved;
 } paths;
 
 static void paths_clear(paths *p) {
     for (size_t i = 0; i < p->n; i++) free(p->items[i]);
     free(p->items);
+    free(p->digests);
+    free(p->proved);
 }
 
 static int is_file(const struct dirent *entry) { return entry->d_name[0] != '.'; }
@@ -40,8 +45,10 @@ static cuzk_status paths_read(paths *p, const char *folder, cuzk_err *err) {
     if (n < 0) return ZK_FAIL(err, CUZK_IO, "%s: cannot read the folder", folder);
     cuzk_status status = n ? CUZK_OK : ZK_FAIL(err, CUZK_BAD_INPUT, "%s: no requests in it", folder);
     p->items = zk_calloc((size_t)n + 1, sizeof *p->items);
+    p->digests = zk_calloc((size_t)n + 1, sizeof *p->digests);
+    p->proved = zk_calloc((size_t)n + 1, sizeof *p->proved);
     for (int i = 0; i < n; i++) {
-        if (p->items && asprintf(&p->items[p->n], "%s/%s", folder, entries[i]->d_name) >= 0) p->n++;
+        if (p->items && p->digests && p->proved && asprintf(&p->items[p->n], "%s/%s", folder, entries[i]->d_name) >= 0) p->n++;
         free(entries[i]);
     }
     free(entries);
@@ -60,6 +67,7 @@ static cuzk_status read_job(zk_job **job, const char *path, cuzk_err *err) {
 
 typedef struct reader {
     const char *path;
+    size_t index; /* of the path */
     zk_job *job;
     cuzk_status status;
     cuzk_err err;
@@ -78,16 +86,16 @@ typedef struct request_run {
     uint32_t n_partitions;
     cli_prover prover;
     uint8_t *proofs;
-    uint64_t turn; /* request of the next run */
+    zk_blinding *blinding; /* [n_partitions], or NULL: random */
+    uint64_t turn;         /* request of the next run */
     reader ahead;  /* steady: the request that is read while another is proved */
     pthread_t thread;
     bool reading;
 } request_run;
 
-static const char *next_path(request_run *run) { return run->paths.items[run->turn++ % run->paths.n]; }
-
 static cuzk_status start_reading(request_run *run, cuzk_err *err) {
-    run->ahead = (reader){.path = next_path(run)};
+    size_t index = (size_t)(run->turn++ % run->paths.n);
+    run->ahead = (reader){.path = run->paths.items[index], .index = index};
     if (pthread_create(&run->thread, NULL, read_ahead, &run->ahead) != 0)
         return ZK_FAIL(err, CUZK_EXHAUSTED, "no thread to read requests");
     run->reading = true;
@@ -103,6 +111,19 @@ static cuzk_status take_read(zk_job **job, request_run *run, cuzk_err *err) {
     return run->ahead.status;
 }
 
+/* With fixed blinding the proofs of a request are always the same. */
+static cuzk_status compare_runs(request_run *run, size_t index, cuzk_err *err) {
+    uint8_t digest[32];
+    if (!run->blinding) return CUZK_OK;
+    zk_sha256(digest, run->proofs, (size_t)run->n_partitions * ZK_PROOF_BYTES);
+    if (run->paths.proved[index] && memcmp(digest, run->paths.digests[index], 32) != 0)
+        return ZK_FAIL(err, CUZK_CHECK_FAILED, "%s: with the same blinding two runs gave different proofs",
+                       run->paths.items[index]);
+    memcpy(run->paths.digests[index], digest, 32);
+    run->paths.proved[index] = true;
+    return CUZK_OK;
+}
+
 /* One request: read, proved, all its proofs checked together. */
 static cuzk_status request_once(void *ctx, cuzk_err *err) {
     request_run *run = ctx;
@@ -110,14 +131,17 @@ static cuzk_status request_once(void *ctx, cuzk_err *err) {
     zk_job *job = NULL;
     uint8_t(*publics)[32] = NULL;
     ZK_TRY(take_read(&job, run, err));
+    size_t index = run->ahead.index;
     if (run->args->steady) ZK_GOTO(start_reading(run, err));
     if (job->n_partitions != run->n_partitions)
         ZK_GOTO(ZK_FAIL(err, CUZK_BAD_INPUT,
                         "requests of one circuit and length are expected: %" PRIu32 " partitions found, %" PRIu32
                         " expected",
                         job->n_partitions, run->n_partitions));
-    cli_partitions work = {.job = job, .program = run->program, .n = run->n_partitions, .check = true};
+    cli_partitions work = {
+        .job = job, .program = run->program, .n = run->n_partitions, .blinding = run->blinding, .check = true};
     ZK_GOTO(cli_partitions_prove(run->proofs, &run->prover, &work, err));
+    ZK_GOTO(compare_runs(run, index, err));
     publics = zk_malloc((size_t)job->n_publics * run->n_partitions * 32);
     if (!publics) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for public inputs"));
     for (uint32_t k = 0; k < run->n_partitions; k++) zk_job_publics(publics + (size_t)k * job->n_publics, job, k);
@@ -135,6 +159,7 @@ static cuzk_status open_run(request_run *run, zk_job *job, cuzk_err *err) {
     char identifier[ZK_IDENTIFIER_MAX];
     cli_key key = {0};
     run->n_partitions = job->n_partitions;
+    if (args->blinding_path) ZK_TRY(cli_read_blinding(&run->blinding, run->n_partitions, args->blinding_path, err));
     ZK_TRY(zk_job_program(&run->program, job, err));
     run->proofs = zk_malloc((size_t)run->n_partitions * ZK_PROOF_BYTES);
     if (!run->proofs) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for proofs");
@@ -170,6 +195,7 @@ out:
     }
     cli_prover_close(&run.prover);
     free(run.proofs);
+    free(run.blinding);
     zk_job_destroy(job);
     zk_program_destroy(run.program);
     paths_clear(&run.paths);
@@ -185,6 +211,8 @@ static int run_request(const cli_command *self, int argc, char **argv) {
         {"lanes", "N", CLI_U64, &args.lanes, "partitions proved side by side, 1 or 2 (default: 2 where there is room)"},
         {"multiples", NULL, CLI_FLAG, &args.multiples, "keep multiples of the bases in the device memory that is left"},
         {"steady", NULL, CLI_FLAG, &args.steady, "the next request is read while one is proved"},
+        {"test-blinding", "FILE", CLI_STRING, &args.blinding_path,
+         "fixed blinding, as for `prove`; every run of a request must give the same bytes"},
         CLI_KEY_OPTIONS(args.keys),
     };
     cli_positional positionals[] = {
