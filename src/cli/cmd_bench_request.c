@@ -48,7 +48,8 @@ static cuzk_status paths_read(paths *p, const char *folder, cuzk_err *err) {
     p->digests = zk_calloc((size_t)n + 1, sizeof *p->digests);
     p->proved = zk_calloc((size_t)n + 1, sizeof *p->proved);
     for (int i = 0; i < n; i++) {
-        if (p->items && p->digests && p->proved && asprintf(&p->items[p->n], "%s/%s", folder, entries[i]->d_name) >= 0) p->n++;
+        if (p->items && p->digests && p->proved && asprintf(&p->items[p->n], "%s/%s", folder, entries[i]->d_name) >= 0)
+            p->n++;
         free(entries[i]);
     }
     free(entries);
@@ -88,7 +89,7 @@ typedef struct request_run {
     uint8_t *proofs;
     zk_blinding *blinding; /* [n_partitions], or NULL: random */
     uint64_t turn;         /* request of the next run */
-    reader ahead;  /* steady: the request that is read while another is proved */
+    reader ahead;          /* steady: the request that is read while another is proved */
     pthread_t thread;
     bool reading;
 } request_run;
