@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/cancel.h"
+#include "base/mem.h"
 #include "base/pool.h"
 #include "base/rand.h"
 #include "groth16/random.h"
@@ -361,22 +362,61 @@ static cuzk_status stage_assemble(zk_prover *p, cuzk_err *err) {
     return CUZK_OK;
 }
 
-/* After a proof of a prepared key that does not verify: the rows once more, with c in memory of its own. */
-static cuzk_status find_unsatisfied(zk_prover *p, cuzk_err *err) {
+/* ---- a witness that was not checked: with a prepared key, after a proof that does not verify ---- */
+
+/* The rows once more, with c in device memory of its own. */
+static cuzk_status find_on_device(size_t *row, zk_prover *p, cuzk_err *err) {
     const zk_resident_program *resident = p->key->program;
     zk_buffer *c = NULL;
-    size_t row;
     cuzk_status status = CUZK_OK;
     ZK_GOTO(zk_buffer_create(&c, resident->backend, "rows c", zk_domain_bytes(resident), err));
     ZK_GOTO(zk_stage_evaluate(p->stream, resident, p->bits, p->full, p->a, p->b, c, err));
-    ZK_GOTO(zk_stage_first_unsatisfied(p->stream, resident, p->a, p->b, c, &row, err));
+    ZK_GOTO(zk_stage_first_unsatisfied(p->stream, resident, p->a, p->b, c, row, err));
     ZK_GOTO(wait(p, err));
-    if (row < resident->program->n_rows) status = name_row(resident->program, row, err);
 out:
-    if (status != CUZK_OK && status != CUZK_BAD_WITNESS)
-        zk_err_prefix(err, "the proof does not verify; looking for the row");
     zk_buffer_destroy(c);
     return status;
+}
+
+/* Slower, from the assignment alone: instance by instance on the host. */
+static cuzk_status find_on_host(size_t *row, zk_prover *p, cuzk_err *err) {
+    const zk_program *program = p->key->program->program;
+    size_t bits_bytes = zk_witness_bits_bytes(program), full_bytes = zk_witness_full_bytes(program);
+    cuzk_status status = CUZK_OK;
+    void *bits = NULL, *full = NULL;
+    ZK_GOTO(zk_mem_alloc(&bits, "witness bits", bits_bytes, err));
+    ZK_GOTO(zk_mem_alloc(&full, "witness values", full_bytes, err));
+    ZK_GOTO(zk_buffer_download(p->stream, bits, p->bits, 0, bits_bytes, err));
+    ZK_GOTO(zk_buffer_download(p->stream, full, p->full, 0, full_bytes, err));
+    ZK_GOTO(wait(p, err));
+    zk_witness w = {.inputs = full, .bits = bits, .wide = (zk_fr *)full + program->n_inputs};
+    ZK_GOTO(zk_program_find_unsatisfied(row, program, &w, p->pool, err));
+out:
+    if (bits) zk_wipe(bits, bits_bytes);
+    if (full) zk_wipe(full, full_bytes);
+    zk_mem_free(bits);
+    zk_mem_free(full);
+    return status;
+}
+
+/* BAD_WITNESS with the row; OK: the circuit is satisfied. */
+static cuzk_status find_unsatisfied(zk_prover *p, cuzk_err *err) {
+    const zk_program *program = p->key->program->program;
+    cuzk_err why = {0};
+    size_t row = 0;
+    cuzk_status status = find_on_device(&row, p, &why);
+    if (status == CUZK_OUT_OF_MEMORY) {
+        zk_err_reset(&why);
+        status = find_on_host(&row, p, &why);
+    }
+    if (status == CUZK_OUT_OF_MEMORY)
+        return ZK_FAIL(err, CUZK_BAD_WITNESS,
+                       "circuit %s: the proof does not verify: the witness does not satisfy the circuit, or the key is "
+                       "damaged; there is no memory to look for the row (%s)",
+                       program->name, why.message);
+    if (status != CUZK_OK)
+        return ZK_FAIL(err, status, "the proof does not verify; looking for the row: %s", why.message);
+    return row < program->n_rows ? name_row(program, row, err) : CUZK_OK;
 }
 
 static cuzk_status stage_verify(zk_prover *p, cuzk_err *err) {

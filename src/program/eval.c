@@ -17,8 +17,11 @@ typedef struct eval_job {
     const zk_program *p;
     const zk_witness *w;
     zk_fr *out[3];
-    zk_locals *locals;                     /* per thread */
-    uint32_t **defined;                    /* [n_templates] rows of A with a known value; NULL: all are added up */
+    zk_locals *locals;  /* per thread */
+    uint32_t **defined; /* [n_templates] rows of A with a known value; NULL: all are added up */
+    zk_fr *rows[3];     /* per thread: those of one instance, [rows_of_thread] each */
+    size_t rows_of_thread;
+    size_t first;                          /* unsatisfied */
     zk_fr small[2 * ZK_ROW_SMALL_MAX + 1]; /* -ZK_ROW_SMALL_MAX .. ZK_ROW_SMALL_MAX */
 } eval_job;
 
@@ -103,14 +106,19 @@ static void load_own(zk_locals *l, const zk_instance *x, const zk_template *t, c
     load_bits(l->v + first_aux, w->bits, x->first_aux, t->n_aux);
 }
 
+static const zk_template *load_instance(zk_locals *l, const eval_job *job, const zk_instance *x) {
+    const zk_template *t = &job->p->templates[x->template_id];
+    zk_locals_load_ports(l, job->p, x, t, job->w);
+    load_own(l, x, t, job->w);
+    return t;
+}
+
 static void eval_instances(void *ctx, size_t begin, size_t end, unsigned thread) {
     eval_job *job = ctx;
     zk_locals *l = &job->locals[thread];
     for (size_t i = begin; i < end; i++) {
         const zk_instance *x = &job->p->instances[i];
-        const zk_template *t = &job->p->templates[x->template_id];
-        zk_locals_load_ports(l, job->p, x, t, job->w);
-        load_own(l, x, t, job->w);
+        const zk_template *t = load_instance(l, job, x);
         for (int m = 0; m < 3; m++)
             if (job->out[m])
                 eval_matrix(job, t, &t->abc[m], m == 0 && job->defined ? job->defined[x->template_id] : NULL, l,
@@ -119,11 +127,12 @@ static void eval_instances(void *ctx, size_t begin, size_t end, unsigned thread)
     store_fence();
 }
 
-static cuzk_status eval(eval_job *job, zk_pool *pool, cuzk_err *err) {
+static cuzk_status eval(eval_job *job, void (*instances)(void *, size_t, size_t, unsigned), zk_pool *pool,
+                        cuzk_err *err) {
     unsigned n_threads = zk_pool_n_threads(pool);
     for (int i = -ZK_ROW_SMALL_MAX; i <= ZK_ROW_SMALL_MAX; i++) zk_fr_from_i64(&job->small[i + ZK_ROW_SMALL_MAX], i);
     ZK_TRY(zk_locals_alloc_all(&job->locals, n_threads, job->p, err));
-    zk_pool_for(pool, job->p->n_instances, INSTANCES_PER_CHUNK, eval_instances, job);
+    zk_pool_for(pool, job->p->n_instances, INSTANCES_PER_CHUNK, instances, job);
     zk_locals_free_all(job->locals, n_threads);
     return CUZK_OK;
 }
@@ -131,7 +140,7 @@ static cuzk_status eval(eval_job *job, zk_pool *pool, cuzk_err *err) {
 cuzk_status zk_program_eval(const zk_program *p, const zk_witness *w, zk_fr *a, zk_fr *b, zk_fr *c, zk_pool *pool,
                             cuzk_err *err) {
     eval_job job = {.p = p, .w = w, .out = {a, b, c}};
-    return eval(&job, pool, err);
+    return eval(&job, eval_instances, pool, err);
 }
 
 cuzk_status zk_program_eval_computed(const zk_program *p, const zk_witness *w, zk_fr *a, zk_fr *b, zk_fr *c,
@@ -142,7 +151,7 @@ cuzk_status zk_program_eval_computed(const zk_program *p, const zk_witness *w, z
     if (!job.defined) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "circuit %s: no memory", p->name);
     for (uint32_t i = 0; i < p->n_templates; i++)
         ZK_GOTO(zk_template_defined_rows(&job.defined[i], &p->templates[i], err));
-    ZK_GOTO(eval(&job, pool, err));
+    ZK_GOTO(eval(&job, eval_instances, pool, err));
 out:
     for (uint32_t i = 0; i < p->n_templates; i++) free(job.defined[i]);
     free(job.defined);
@@ -150,6 +159,18 @@ out:
 }
 
 /* ---- check ---- */
+
+/* Keeps the least row that is not satisfied. */
+static void note_first(size_t *first, size_t row) {
+    size_t seen = __atomic_load_n(first, __ATOMIC_RELAXED);
+    while (row < seen && !__atomic_compare_exchange_n(first, &seen, row, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+}
+
+static bool is_satisfied(const zk_fr *a, const zk_fr *b, const zk_fr *c) {
+    zk_fr product;
+    zk_fr_mul(&product, a, b);
+    return zk_fr_eq(&product, c);
+}
 
 typedef struct check_job {
     const zk_fr *a, *b, *c;
@@ -161,12 +182,8 @@ static void check_rows(void *ctx, size_t begin, size_t end, unsigned thread) {
     check_job *job = ctx;
     if (begin >= __atomic_load_n(&job->first, __ATOMIC_RELAXED)) return;
     for (size_t i = begin; i < end; i++) {
-        zk_fr product;
-        zk_fr_mul(&product, &job->a[i], &job->b[i]);
-        if (zk_fr_eq(&product, &job->c[i])) continue;
-        size_t seen = __atomic_load_n(&job->first, __ATOMIC_RELAXED);
-        while (i < seen &&
-               !__atomic_compare_exchange_n(&job->first, &seen, i, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+        if (is_satisfied(&job->a[i], &job->b[i], &job->c[i])) continue;
+        note_first(&job->first, i);
         return;
     }
 }
@@ -175,4 +192,41 @@ size_t zk_program_first_unsatisfied(const zk_fr *a, const zk_fr *b, const zk_fr 
     check_job job = {a, b, c, n_rows};
     zk_pool_for(pool, n_rows, ROWS_PER_CHUNK, check_rows, &job);
     return job.first;
+}
+
+static void check_instances(void *ctx, size_t begin, size_t end, unsigned thread) {
+    eval_job *job = ctx;
+    zk_locals *l = &job->locals[thread];
+    zk_fr *rows[3];
+    for (int m = 0; m < 3; m++) rows[m] = job->rows[m] + thread * job->rows_of_thread;
+    for (size_t i = begin; i < end; i++) {
+        const zk_instance *x = &job->p->instances[i];
+        if (x->first_row >= __atomic_load_n(&job->first, __ATOMIC_RELAXED)) continue;
+        const zk_template *t = load_instance(l, job, x);
+        for (int m = 0; m < 3; m++) eval_matrix(job, t, &t->abc[m], NULL, l, rows[m]);
+        store_fence();
+        for (uint32_t r = 0; r < t->n_rows; r++) {
+            if (is_satisfied(&rows[0][r], &rows[1][r], &rows[2][r])) continue;
+            note_first(&job->first, (size_t)x->first_row + r);
+            break;
+        }
+    }
+}
+
+cuzk_status zk_program_find_unsatisfied(size_t *row, const zk_program *p, const zk_witness *w, zk_pool *pool,
+                                        cuzk_err *err) {
+    eval_job job = {.p = p, .w = w, .first = p->n_rows};
+    cuzk_status status = CUZK_OK;
+    *row = p->n_rows;
+    for (uint32_t i = 0; i < p->n_templates; i++)
+        if (p->templates[i].n_rows > job.rows_of_thread) job.rows_of_thread = p->templates[i].n_rows;
+    size_t n = job.rows_of_thread * zk_pool_n_threads(pool);
+    zk_fr *rows = zk_malloc((3 * n + 1) * sizeof *rows);
+    if (!rows) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "circuit %s: no memory for rows", p->name);
+    for (int m = 0; m < 3; m++) job.rows[m] = rows + m * n;
+    ZK_GOTO(eval(&job, check_instances, pool, err));
+    *row = job.first;
+out:
+    free(rows);
+    return status;
 }

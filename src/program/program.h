@@ -175,6 +175,11 @@ cuzk_status zk_program_eval_computed(const zk_program *program, const zk_witness
 size_t zk_program_first_unsatisfied(const zk_fr *a, const zk_fr *b, const zk_fr *c, size_t n_rows,
                                     struct zk_pool *pool);
 
+/* The same from the assignment alone, without vectors over all rows: memory for the rows of one instance a thread.
+ * Rows are evaluated as by zk_program_eval. */
+cuzk_status zk_program_find_unsatisfied(size_t *row, const zk_program *program, const zk_witness *w,
+                                        struct zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
+
 /* ---- walking rows with circuit variables ---- */
 
 typedef struct zk_row_term {
