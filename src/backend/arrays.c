@@ -1,12 +1,34 @@
 #include "backend/arrays.h"
 
+#include <inttypes.h>
+
 static cuzk_status check(const zk_buffer *buffer, size_t first, size_t n, const char *what, cuzk_err *err) {
     size_t have = buffer->bytes / sizeof(zk_g1_affine);
     if (!buffer->backend->array)
         return ZK_FAIL(err, CUZK_UNSUPPORTED, "%s: %s prepares no keys", what, buffer->backend->caps.device);
+    if (buffer->lost)
+        return ZK_FAIL(err, CUZK_INTERNAL, "%s: buffer %s was discarded and has not been written since", what,
+                       buffer->name);
     if (first > have || n > have - first)
         return ZK_FAIL(err, CUZK_INTERNAL, "%s: buffer %s: points %zu to %zu + %zu asked, it has %zu", what,
                        buffer->name, first, first, n, have);
+    return CUZK_OK;
+}
+
+/* Devices read where the entries say. */
+static cuzk_status check_columns(size_t n, size_t n_rows, const uint32_t *start, const zk_sparse_entry *entries,
+                                 size_t n_coefs, cuzk_err *err) {
+    for (size_t k = 0; k < n; k++)
+        if (start[k] > start[k + 1])
+            return ZK_FAIL(err, CUZK_INTERNAL,
+                           "sums of columns: column %zu ends at entry %" PRIu32 " and starts at %" PRIu32, k,
+                           start[k + 1], start[k]);
+    for (uint32_t e = start[0]; e < start[n]; e++)
+        if (entries[e].row >= n_rows || entries[e].coef >= n_coefs)
+            return ZK_FAIL(err, CUZK_INTERNAL,
+                           "sums of columns: entry %" PRIu32 " is row %" PRIu32 " of %zu, coefficient %" PRIu32
+                           " of %zu",
+                           e, entries[e].row, n_rows, entries[e].coef, n_coefs);
     return CUZK_OK;
 }
 
@@ -37,5 +59,8 @@ cuzk_status zk_array_add_columns(zk_stream *stream, zk_buffer *points, size_t n,
                                  const uint32_t *start, const zk_sparse_entry *entries, const zk_fr *coefs,
                                  size_t n_coefs, cuzk_err *err) {
     ZK_TRY(check(points, 0, n, "sums of columns", err));
+    ZK_TRY(check(rows, 0, 0, "sums of columns", err));
+    if (n == 0) return CUZK_OK;
+    ZK_TRY(check_columns(n, rows->bytes / sizeof(zk_g1_affine), start, entries, n_coefs, err));
     return points->backend->array->add_columns(stream, points, n, rows, start, entries, coefs, n_coefs, err);
 }

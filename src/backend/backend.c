@@ -49,7 +49,9 @@ void zk_buffer_destroy(zk_buffer *buffer) {
 }
 
 void zk_buffer_discard(zk_buffer *buffer) {
-    if (buffer && buffer->backend->buffer->discard) buffer->backend->buffer->discard(buffer);
+    if (!buffer) return;
+    buffer->lost = true;
+    if (buffer->backend->buffer->discard) buffer->backend->buffer->discard(buffer);
 }
 
 static cuzk_status check_range(const zk_buffer *buffer, size_t offset, size_t bytes, const char *what, cuzk_err *err) {
@@ -59,15 +61,29 @@ static cuzk_status check_range(const zk_buffer *buffer, size_t offset, size_t by
     return CUZK_OK;
 }
 
+/* For what is read, or written in part. */
+static cuzk_status check_there(const zk_buffer *buffer, size_t offset, size_t bytes, const char *what, cuzk_err *err) {
+    if (buffer->lost)
+        return ZK_FAIL(err, CUZK_INTERNAL, "%s: buffer %s was discarded and has not been written since", what,
+                       buffer->name);
+    return check_range(buffer, offset, bytes, what, err);
+}
+
+/* After a stage that writes the buffer: what it says of itself. */
+static cuzk_status written(zk_buffer *buffer, cuzk_status status) {
+    if (buffer && status == CUZK_OK) buffer->lost = false;
+    return status;
+}
+
 cuzk_status zk_buffer_upload(zk_stream *stream, zk_buffer *buffer, size_t offset, const void *src, size_t bytes,
                              cuzk_err *err) {
-    ZK_TRY(check_range(buffer, offset, bytes, "upload", err));
+    ZK_TRY(check_there(buffer, offset, bytes, "upload", err));
     return buffer->backend->buffer->upload(stream, buffer, offset, src, bytes, err);
 }
 
 cuzk_status zk_buffer_download(zk_stream *stream, void *dst, const zk_buffer *buffer, size_t offset, size_t bytes,
                                cuzk_err *err) {
-    ZK_TRY(check_range(buffer, offset, bytes, "download", err));
+    ZK_TRY(check_there(buffer, offset, bytes, "download", err));
     return buffer->backend->buffer->download(stream, dst, buffer, offset, bytes, err);
 }
 
@@ -204,15 +220,19 @@ size_t zk_witness_full_bytes(const zk_program *program) {
 
 size_t zk_domain_bytes(const zk_resident_program *program) { return sizeof(zk_fr) << program->log2_n; }
 
+/* What a stage reads; what it writes. */
 static cuzk_status check_holds(const zk_buffer *buffer, size_t bytes, const char *what, cuzk_err *err) {
+    return check_there(buffer, 0, bytes, what, err);
+}
+static cuzk_status check_takes(const zk_buffer *buffer, size_t bytes, const char *what, cuzk_err *err) {
     return check_range(buffer, 0, bytes, what, err);
 }
 
 cuzk_status zk_stage_witness(zk_stream *stream, const zk_resident_program *program, const uint8_t (*hints)[32],
                              zk_buffer *bits, zk_buffer *full, cuzk_err *err) {
-    ZK_TRY(check_holds(bits, zk_witness_bits_bytes(program->program), "witness", err));
-    ZK_TRY(check_holds(full, zk_witness_full_bytes(program->program), "witness", err));
-    return program->backend->stage->witness(stream, program, hints, bits, full, err);
+    ZK_TRY(check_takes(bits, zk_witness_bits_bytes(program->program), "witness", err));
+    ZK_TRY(check_takes(full, zk_witness_full_bytes(program->program), "witness", err));
+    return written(bits, written(full, program->backend->stage->witness(stream, program, hints, bits, full, err)));
 }
 
 static cuzk_status check_abc(const zk_resident_program *program, const zk_buffer *a, const zk_buffer *b,
@@ -227,8 +247,11 @@ cuzk_status zk_stage_evaluate(zk_stream *stream, const zk_resident_program *prog
                               const zk_buffer *full, zk_buffer *a, zk_buffer *b, zk_buffer *c, cuzk_err *err) {
     ZK_TRY(check_holds(bits, zk_witness_bits_bytes(program->program), "evaluate", err));
     ZK_TRY(check_holds(full, zk_witness_full_bytes(program->program), "evaluate", err));
-    ZK_TRY(check_abc(program, a, b, c ? c : b, "evaluate", err));
-    return program->backend->stage->evaluate(stream, program, bits, full, a, b, c, err);
+    const zk_buffer *const out[] = {a, b, c};
+    for (int m = 0; m < 3; m++)
+        if (out[m]) ZK_TRY(check_takes(out[m], zk_domain_bytes(program), "evaluate", err));
+    cuzk_status status = program->backend->stage->evaluate(stream, program, bits, full, a, b, c, err);
+    return written(a, written(b, written(c, status)));
 }
 
 cuzk_status zk_stage_first_unsatisfied(zk_stream *stream, const zk_resident_program *program, const zk_buffer *a,
@@ -252,15 +275,15 @@ cuzk_status zk_stage_products(zk_stream *stream, const zk_resident_program *prog
 cuzk_status zk_stage_compact_bits(zk_stream *stream, const zk_selection *selection, const zk_buffer *bits,
                                   zk_buffer *out, cuzk_err *err) {
     ZK_TRY(check_holds(bits, (selection->n_aux + 63) / 64 * 8, "compact bits", err));
-    ZK_TRY(check_holds(out, (selection->n_bits + 63) / 64 * 8, "compact bits", err));
-    return selection->backend->stage->compact_bits(stream, selection, bits, out, err);
+    ZK_TRY(check_takes(out, (selection->n_bits + 63) / 64 * 8, "compact bits", err));
+    return written(out, selection->backend->stage->compact_bits(stream, selection, bits, out, err));
 }
 
 cuzk_status zk_stage_compact_full(zk_stream *stream, const zk_selection *selection, const zk_buffer *full,
                                   zk_buffer *out, cuzk_err *err) {
     ZK_TRY(check_holds(full, selection->n_values * sizeof(zk_fr), "compact full", err));
-    ZK_TRY(check_holds(out, selection->n_full * sizeof(zk_fr), "compact full", err));
-    return selection->backend->stage->compact_full(stream, selection, full, out, err);
+    ZK_TRY(check_takes(out, selection->n_full * sizeof(zk_fr), "compact full", err));
+    return written(out, selection->backend->stage->compact_full(stream, selection, full, out, err));
 }
 
 cuzk_status zk_stage_msm(zk_stream *stream, const zk_resident_points *points, const zk_buffer *scalars, size_t first,

@@ -47,6 +47,7 @@ typedef struct zk_buffer {
     const char *name; /* static string: the buffer's line in the memory account */
     size_t bytes;
     void *host; /* the contents, where the device shares memory with the host; else NULL */
+    bool lost;  /* discarded, and not written by a stage since: nothing may use it. Kept by the functions below */
 } zk_buffer;
 
 typedef struct zk_resident_program {

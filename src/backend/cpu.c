@@ -22,7 +22,7 @@ static cuzk_status buffer_create(zk_buffer **buffer, zk_backend *backend, const 
                                  cuzk_err *err) {
     zk_buffer *b = zk_calloc(1, sizeof *b);
     if (!b) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "buffer %s: out of memory", name);
-    *b = (zk_buffer){backend, name, bytes, NULL};
+    *b = (zk_buffer){.backend = backend, .name = name, .bytes = bytes};
     cuzk_status status = zk_mem_alloc(&b->host, name, bytes, err);
     if (status != CUZK_OK) {
         free(b);

@@ -207,7 +207,127 @@ static void test_bad_witness(void) {
     fixture_close(&f);
 }
 
+/* From the assignment alone: the row that vectors over all rows tell, for each private value that is wrong. */
+static void test_find_unsatisfied(void) {
+    unsigned n_found = 0;
+    for (size_t i = 0; i < N_TOYS; i++) {
+        toy t = toy_open(toys[i]);
+        const zk_program *p = t.circuit.program;
+        cuzk_err err = {0};
+        zk_fr *abc[3], *inputs = malloc(p->n_inputs * sizeof *inputs), *wide = malloc((p->n_wide + 1) * sizeof *wide);
+        zk_witness w = {inputs, malloc((p->n_aux + 63) / 64 * 8 + 8), wide};
+        for (int m = 0; m < 3; m++) abc[m] = malloc((p->n_rows + 1) * sizeof *abc[m]);
+        for (size_t k = 0; k <= t.circuit.n_hints; k += 1 + k / 10) {
+            size_t row, expected;
+            if (k) t.circuit.hints[k - 1][0] ^= 1;
+            cuzk_status status = zk_program_witness(p, (const uint8_t(*)[32])t.circuit.hints, &w, test_pool, &err);
+            if (k) t.circuit.hints[k - 1][0] ^= 1;
+            if (k && status == CUZK_BAD_INPUT) { /* no field element any more */
+                zk_err_reset(&err);
+                continue;
+            }
+            ZK_CHECK_OK(status, err);
+            ZK_CHECK_OK(zk_program_eval(p, &w, abc[0], abc[1], abc[2], test_pool, &err), err);
+            expected = zk_program_first_unsatisfied(abc[0], abc[1], abc[2], p->n_rows, test_pool);
+            ZK_CHECK_OK(zk_program_find_unsatisfied(&row, p, &w, test_pool, &err), err);
+            ZK_CHECKF(row == expected && (k > 0 || row == p->n_rows), "%s: %zu, row %zu, expected %zu", toys[i], k, row,
+                      expected);
+            n_found += row < p->n_rows;
+        }
+        for (int m = 0; m < 3; m++) free(abc[m]);
+        free(inputs);
+        free(wide);
+        free(w.bits);
+        toy_close(&t);
+    }
+    ZK_CHECK(n_found > 20);
+}
+
 /* ---- refusals ---- */
+
+/* Where an entry or a buffer is not there, before a device is asked. */
+static void test_array_refusals(void) {
+    enum { N = 4, N_ROWS = 3, N_COEFS = 3 };
+    const zk_sparse_entry good[] = {{0, 0}, {N_ROWS - 1, N_COEFS - 1}, {1, 1}};
+    const uint32_t start[N + 1] = {0, 1, 1, 2, 3};
+    zk_fr coefs[N_COEFS] = {zk_fr_one, zk_fr_one, zk_fr_generator};
+    uint8_t encoded[N * 96];
+    zk_g1_affine generators[N];
+    zk_buffer *points, *rows;
+    cuzk_err err = {0};
+    size_t bad;
+    test_open();
+    for (int i = 0; i < N; i++) generators[i] = zk_g1_generator;
+    for (int i = 0; i < N; i++) zk_g1_serialize(encoded + i * 96, &zk_g1_generator);
+    ZK_CHECK_OK(zk_buffer_create(&points, test_backend, "points", sizeof generators, &err), err);
+    ZK_CHECK_OK(zk_buffer_create(&rows, test_backend, "rows", N_ROWS * sizeof generators[0], &err), err);
+    ZK_CHECK_OK(zk_buffer_upload(NULL, points, 0, generators, sizeof generators, &err), err);
+    ZK_CHECK_OK(zk_buffer_upload(NULL, rows, 0, generators, N_ROWS * sizeof generators[0], &err), err);
+    ZK_CHECK_OK(zk_array_add_columns(NULL, points, N, rows, start, good, coefs, N_COEFS, &err), err);
+    for (int k = 0; k < 6; k++) {
+        zk_sparse_entry entries[3];
+        uint32_t at[N + 1];
+        memcpy(entries, good, sizeof entries);
+        memcpy(at, start, sizeof at);
+        if (k == 0) entries[1].row = N_ROWS;
+        if (k == 1) entries[2].row = UINT32_MAX;
+        if (k == 2) entries[0].coef = N_COEFS;
+        if (k == 3) at[2] = 0;
+        if (k == 4) at[0] = 4;
+        if (k == 5) rows->lost = true;
+        cuzk_status status = zk_array_add_columns(NULL, points, N, rows, at, entries, coefs, N_COEFS, &err);
+        ZK_CHECKF(status == CUZK_INTERNAL && strstr(err.message, "sums of columns"), "case %d: %s", k, err.message);
+        zk_err_reset(&err);
+        rows->lost = false;
+    }
+    zk_buffer_discard(points);
+    ZK_CHECK(zk_array_decode(NULL, points, 0, encoded, N, &bad, &err) == CUZK_INTERNAL);
+    zk_err_reset(&err);
+    ZK_CHECK(zk_array_encode(NULL, encoded, points, 0, N, &err) == CUZK_INTERNAL);
+    zk_err_reset(&err);
+    ZK_CHECK(zk_array_transform(NULL, points, 2, &zk_fr_one, &zk_fr_one, NULL, NULL, &err) == CUZK_INTERNAL);
+    zk_err_reset(&err);
+    ZK_CHECK(zk_buffer_upload(NULL, points, 0, generators, 96, &err) == CUZK_INTERNAL);
+    zk_err_reset(&err);
+    ZK_CHECK(zk_buffer_download(NULL, generators, points, 0, 96, &err) == CUZK_INTERNAL);
+    ZK_CHECKF(strstr(err.message, "buffer points was discarded"), "%s", err.message);
+    zk_buffer_destroy(points);
+    zk_buffer_destroy(rows);
+}
+
+/* A buffer that was discarded may be written as a whole, and only then be read. */
+static void test_discarded(void) {
+    toy t = toy_open("bits-64");
+    const zk_resident_program *r = t.program;
+    const zk_program *p = r->program;
+    zk_buffer *bits, *full, *v[3];
+    uint8_t one[8];
+    cuzk_err err = {0};
+    size_t row;
+    ZK_CHECK_OK(zk_buffer_create(&bits, test_backend, "bits", zk_witness_bits_bytes(p), &err), err);
+    ZK_CHECK_OK(zk_buffer_create(&full, test_backend, "full", zk_witness_full_bytes(p), &err), err);
+    for (int m = 0; m < 3; m++)
+        ZK_CHECK_OK(zk_buffer_create(&v[m], test_backend, "rows", zk_domain_bytes(r), &err), err);
+    zk_buffer *const all[] = {bits, full, v[0], v[1], v[2]};
+    for (size_t i = 0; i < 5; i++) zk_buffer_discard(all[i]);
+    ZK_CHECK(zk_stage_evaluate(NULL, r, bits, full, v[0], v[1], v[2], &err) == CUZK_INTERNAL);
+    zk_err_reset(&err);
+    ZK_CHECK_OK(zk_stage_witness(NULL, r, (const uint8_t(*)[32])t.circuit.hints, bits, full, &err), err);
+    ZK_CHECK(zk_stage_first_unsatisfied(NULL, r, v[0], v[1], v[2], &row, &err) == CUZK_INTERNAL);
+    zk_err_reset(&err);
+    ZK_CHECK_OK(zk_stage_evaluate(NULL, r, bits, full, v[0], v[1], v[2], &err), err);
+    ZK_CHECK_OK(zk_stage_first_unsatisfied(NULL, r, v[0], v[1], v[2], &row, &err), err);
+    ZK_CHECK_OK(zk_backend_wait(test_backend, NULL, &err), err);
+    ZK_CHECK(row == p->n_rows);
+    zk_buffer_discard(v[1]);
+    ZK_CHECK(zk_stage_quotient(NULL, r, v[0], v[1], v[2], &err) == CUZK_INTERNAL);
+    zk_err_reset(&err);
+    ZK_CHECK(zk_stage_products(NULL, r, v[0], v[1], &err) == CUZK_INTERNAL);
+    zk_err_reset(&err);
+    ZK_CHECK(zk_buffer_download(NULL, one, v[1], 0, sizeof one, &err) == CUZK_INTERNAL);
+    for (size_t i = 0; i < 5; i++) zk_buffer_destroy(all[i]);
+    toy_close(&t);
+}
 
 static void expect_refused(const fixture *f, const bytes *b, size_t n, const char *text) {
     zk_proving_key *key = NULL;
@@ -447,4 +567,5 @@ static void test_paths(void) {
 
 ZK_TEST_MAIN(ZK_CASE(test_keys), ZK_CASE(test_toxic_on_coset), ZK_CASE(test_bad_witness), ZK_CASE(test_damaged_files),
              ZK_CASE(test_verify_digests), ZK_CASE(test_check_finds), ZK_CASE(test_refused_parameters),
-             ZK_CASE(test_cancelled), ZK_CASE(test_paths))
+             ZK_CASE(test_cancelled), ZK_CASE(test_paths), ZK_CASE(test_find_unsatisfied), ZK_CASE(test_array_refusals),
+             ZK_CASE(test_discarded))
