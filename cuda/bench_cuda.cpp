@@ -327,7 +327,7 @@ template <class G> void bench_streamed(unsigned size_arg, bool masked) {
     bases<G> b;
     make_bases(&b, n);
     void *host = nullptr;
-    CHECK(zk_cuda_host_alloc(&host, bytes, "bases", &err));
+    CHECK(zk_cuda_host_alloc(&host, device, bytes, "bases", &err));
     CHECK(zk_cuda_download(device, host, b.points, bytes, &err));
     zk_cuda_free(device, b.points);
     zk_dptr scalars = take(n * sizeof(zk_fr), "scalars"), bits = take(n_words * 8, "mask");
@@ -360,7 +360,7 @@ template <class G> void bench_streamed(unsigned size_arg, bool masked) {
     row(masked ? G::masked_streamed_name : G::streamed_name, which.name(), ms, right<G>(&got, b, scalars, n), note);
     zk_cuda_free(device, scalars);
     zk_cuda_free(device, bits);
-    zk_cuda_host_free(host);
+    zk_cuda_host_free(device, host);
 }
 
 /* Checked by what the transform must satisfy: y_0 = sum x, and the inverse restores x (by a digest of sums). */

@@ -2,7 +2,6 @@
 #include "device.cuh"
 #include "field.cuh"
 
-#include <new>
 #include <vector>
 
 struct zk_cuda_mask {
@@ -103,15 +102,12 @@ cuzk_status zk_cuda_mask_create(zk_cuda_mask **mask, zk_cuda *device, const uint
     *mask = nullptr;
     if (n >> 32) return ZK_FAIL(err, CUZK_UNSUPPORTED, "mask: %zu bits, at most 2^32 - 1", n);
     zk_cuda_mask *m = nullptr;
-    cuzk_status status = CUZK_OK;
-    try {
+    const cuzk_status status = zk::guarded(err, "mask", [&] {
         m = new zk_cuda_mask{};
         m->device = device;
         m->n = n;
-        status = zk::create(m, words, err);
-    } catch (const std::bad_alloc &) {
-        status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "mask of %zu bits: no host memory", n);
-    }
+        return zk::create(m, words, err);
+    });
     if (status != CUZK_OK) {
         zk_cuda_mask_destroy(m);
         return status;

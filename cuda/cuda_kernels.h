@@ -6,7 +6,9 @@
  * Memory. Buffers and the workspaces of the kernels come from a pool of device memory. It is taken from the driver
  * whole when its size is given; else one range of addresses is reserved and backed from its start on as need arises, so
  * that nothing is allocated in steady state. When a workspace does not fit a kernel uses a leaner way, or fails with
- * CUZK_OUT_OF_MEMORY and says how much it asked for.
+ * CUZK_OUT_OF_MEMORY and says how much it asked for. Nothing is thrown out of these functions.
+ *
+ * Threads. Every function makes its device the calling thread's current one: callers need not, and find it changed.
  *
  * Order. Copies and kernels run in order on the device's main stream. Calls whose result goes to host memory return
  * when it is there; all others return at once and zk_cuda_sync waits. One thread at a time may use a device, and one
@@ -34,6 +36,7 @@ struct zk_fr;
 struct zk_g1_affine;
 struct zk_g2_affine;
 
+/* UNSUPPORTED, with the count: all are older than what the build has code for. */
 cuzk_status zk_cuda_device_count(int *count, cuzk_err *err) ZK_MUST_USE;
 /* pool_bytes: device memory to take at once; 0: as needed, up to all that is free but 1 GiB. UNSUPPORTED: a device that
  * the build has no code for. */
@@ -41,8 +44,7 @@ cuzk_status zk_cuda_open(zk_cuda **device, int ordinal, size_t pool_bytes, cuzk_
 void zk_cuda_close(zk_cuda *device);
 /* A second queue on the device, with a pool of its own of `bytes` from the device's: its calls run beside those of the
  * device and of other queues, each driven by one thread. Buffers of the device can be used by all; who shares one puts
- * the uses in order. To be called by a thread that has opened the device or run a kernel of it. Close it before the
- * device. */
+ * the uses in order. Close it before the device. */
 cuzk_status zk_cuda_fork(zk_cuda **queue, zk_cuda *device, size_t bytes, cuzk_err *err) ZK_MUST_USE;
 const char *zk_cuda_name(const zk_cuda *device); /* what the device calls itself */
 size_t zk_cuda_bytes_total(const zk_cuda *device);
@@ -152,8 +154,9 @@ void zk_cuda_masked_sum_bytes(size_t *best, size_t *least, const zk_cuda *device
  * For devices that cannot hold a key. bases: [n] affine in the device's form, in host memory from zk_cuda_host_alloc
  * (pageable memory works, slowly). Slices are copied while the one before is worked on. scalars, bits: device memory.
  */
-cuzk_status zk_cuda_host_alloc(void **memory, size_t bytes, const char *name, cuzk_err *err) ZK_MUST_USE;
-void zk_cuda_host_free(void *memory);
+cuzk_status zk_cuda_host_alloc(void **memory, zk_cuda *device, size_t bytes, const char *name,
+                               cuzk_err *err) ZK_MUST_USE;
+void zk_cuda_host_free(zk_cuda *device, void *memory); /* NULL is fine */
 cuzk_status zk_cuda_msm_g1_streamed(struct zk_g1_affine *result, zk_cuda *device, const struct zk_g1_affine *bases,
                                     zk_dptr scalars, size_t n, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_cuda_msm_g2_streamed(struct zk_g2_affine *result, zk_cuda *device, const struct zk_g2_affine *bases,

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 
 namespace zk {
 cuzk_status cuda_fail(cuzk_err *err, const char *file, int line, const char *what, cudaError_t error) {
@@ -14,6 +13,7 @@ cuzk_status cuda_fail(cuzk_err *err, const char *file, int line, const char *wha
 }
 
 void drain(zk_cuda *d) {
+    (void)cudaSetDevice(d->ordinal);
     if (d->main) (void)cudaStreamSynchronize(d->main);
     if (d->copies) (void)cudaStreamSynchronize(d->copies);
     for (cudaStream_t lane : d->lane)
@@ -22,33 +22,56 @@ void drain(zk_cuda *d) {
 
 __global__ void nothing() {}
 
+/* Compute capabilities times 100 that this build was compiled for, ascending. */
+#if defined(__CUDA_ARCH_LIST__)
+static const int architectures[] = {__CUDA_ARCH_LIST__};
+#else
+static const int architectures[] = {900};
+#endif
+
+static cuzk_status no_code(int ordinal, const char *name, int major, int minor, cuzk_err *err) {
+    char list[96] = "";
+    size_t at = 0;
+    for (const int a : architectures)
+        if (at < sizeof list)
+            at += (size_t)snprintf(list + at, sizeof list - at, "%s%d.%d", at ? ", " : "", a / 100, a / 10 % 10);
+    return ZK_FAIL(err, CUZK_UNSUPPORTED,
+                   "device %d (%s) has compute capability %d.%d; this build has no code for it, it was compiled for %s",
+                   ordinal, name, major, minor, list);
+}
+
 /* What the device is, and whether this build has code for it. */
 static cuzk_status device_describe(zk_cuda *d, cuzk_err *err) {
-#if defined(ZK_CUDA_EMULATE)
-    (void)err;
-    snprintf(d->name, sizeof d->name, "emulated device");
-    d->multiprocessors = 4; /* launches that fill the device have that many more blocks to run */
-#else
     cudaDeviceProp properties;
     cudaFuncAttributes attributes;
     ZK_CUDA_TRY(cudaGetDeviceProperties(&properties, d->ordinal));
     snprintf(d->name, sizeof d->name, "%s", properties.name);
     d->multiprocessors = properties.multiProcessorCount;
     const cudaError_t error = cudaFuncGetAttributes(&attributes, nothing);
-    if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction)
-        return ZK_FAIL(err, CUZK_UNSUPPORTED, "device %d (%s, sm_%d%d): this build has no code for it", d->ordinal,
-                       d->name, properties.major, properties.minor);
+    if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction) {
+        (void)cudaGetLastError();
+        return no_code(d->ordinal, d->name, properties.major, properties.minor, err);
+    }
     ZK_CUDA_TRY(error);
-#endif
     return CUZK_OK;
 }
 } // namespace zk
 
 extern "C" {
 
+/* Whether there is code is known when a device is opened; here, without opening one, what is too old for any. */
 cuzk_status zk_cuda_device_count(int *count, cuzk_err *err) {
-    ZK_CUDA_TRY(cudaGetDeviceCount(count));
-    return CUZK_OK;
+    int n = 0, major = 0, minor = 0;
+    bool usable = false;
+    *count = 0;
+    ZK_CUDA_TRY(cudaGetDeviceCount(&n));
+    for (int i = 0; i < n && !usable; i++) {
+        ZK_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, i));
+        ZK_CUDA_TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, i));
+        usable = 100 * major + 10 * minor >= zk::architectures[0];
+    }
+    *count = n;
+    return usable || n == 0 ? CUZK_OK : zk::no_code(n - 1, "CUDA", major, minor, err);
 }
 
 static cuzk_status open_queue(zk_cuda *d, cuzk_err *err) {
@@ -104,6 +127,7 @@ cuzk_status zk_cuda_open(zk_cuda **device, int ordinal, size_t pool_bytes, cuzk_
 cuzk_status zk_cuda_fork(zk_cuda **queue, zk_cuda *device, size_t bytes, cuzk_err *err) {
     zk_dptr memory;
     *queue = nullptr;
+    ZK_CUDA_TRY(cudaSetDevice(device->ordinal)); /* streams and events belong to the current one */
     ZK_TRY(zk_cuda_alloc(&memory, device, bytes, "workspace of a queue", err));
     zk_cuda *q = new (std::nothrow) zk_cuda;
     if (!q) {
@@ -114,6 +138,7 @@ cuzk_status zk_cuda_fork(zk_cuda **queue, zk_cuda *device, size_t bytes, cuzk_er
     q->ordinal = device->ordinal;
     q->multiprocessors = device->multiprocessors;
     q->total_bytes = device->total_bytes;
+    q->driver = device->driver;
     memcpy(q->name, device->name, sizeof q->name);
     memcpy(q->preferred, device->preferred, sizeof q->preferred);
     q->pool.poisoned = device->pool.poisoned;
@@ -157,23 +182,27 @@ size_t zk_cuda_bytes_total(const zk_cuda *d) { return d->total_bytes; }
 unsigned zk_cuda_driver(const zk_cuda *d) { return (unsigned)d->driver; }
 
 cuzk_status zk_cuda_upload(zk_cuda *d, zk_dptr to, const void *from, size_t bytes, cuzk_err *err) {
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     ZK_CUDA_TRY(cudaMemcpyAsync((void *)to, from, bytes, cudaMemcpyHostToDevice, d->main));
     ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
     return CUZK_OK;
 }
 
 cuzk_status zk_cuda_download(zk_cuda *d, void *to, zk_dptr from, size_t bytes, cuzk_err *err) {
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     ZK_CUDA_TRY(cudaMemcpyAsync(to, (const void *)from, bytes, cudaMemcpyDeviceToHost, d->main));
     ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
     return CUZK_OK;
 }
 
 cuzk_status zk_cuda_fill(zk_cuda *d, zk_dptr to, int byte, size_t bytes, cuzk_err *err) {
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     ZK_CUDA_TRY(cudaMemsetAsync((void *)to, byte, bytes, d->main));
     return CUZK_OK;
 }
 
 cuzk_status zk_cuda_sync(zk_cuda *d, cuzk_err *err) {
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
     return CUZK_OK;
 }

@@ -6,7 +6,9 @@
 #include "platform.cuh"
 #include "pool.cuh"
 
+#include <exception>
 #include <map>
+#include <new>
 
 #if !defined(ZK_CUDA_EMULATE)
 #include <cuda_runtime.h>
@@ -44,6 +46,17 @@ void drain(zk_cuda *d);
         cudaError_t zk_e_ = cudaGetLastError();                                                                        \
         if (zk_e_ != cudaSuccess) return zk::cuda_fail(err, __FILE__, __LINE__, "launch of " #kernel, zk_e_);          \
     } while (0)
+
+/* Runs the body of a function of cuda_kernels.h: nothing that is thrown in it gets out to C. */
+template <class Body> cuzk_status guarded(cuzk_err *err, const char *what, Body &&body) {
+    try {
+        return body();
+    } catch (const std::bad_alloc &) {
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no host memory", what);
+    } catch (const std::exception &e) { return ZK_FAIL(err, CUZK_INTERNAL, "%s: %s", what, e.what()); } catch (...) {
+        return ZK_FAIL(err, CUZK_INTERNAL, "%s: something unknown was thrown", what);
+    }
+}
 
 constexpr int MAX_LANES = 6;
 constexpr unsigned MAX_LOG2_POINTS = 31; /* of an MSM, rounded */

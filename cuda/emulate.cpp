@@ -9,6 +9,7 @@ extern "C" {
 #include "base/alloc.h"
 }
 
+#include <atomic>
 #include <mutex>
 #include <new>
 #include <stdio.h>
@@ -209,9 +210,14 @@ void zk_emulate_launch(unsigned grid, unsigned block, bool barriers, void (*thre
     }
 }
 
-/* ---- faults ---- */
+/* ---- devices and faults ---- */
+
+thread_local int zk_emulate_device = 0;
+thread_local cudaError_t zk_emulate_error = cudaSuccess;
 
 namespace {
+std::atomic<unsigned> used{0}; /* a bit a device */
+std::atomic<bool> throws{false};
 std::mutex faults;
 uint64_t countdown; /* calls until one fails; 0: none will */
 cudaError_t fault = cudaSuccess;
@@ -239,9 +245,23 @@ cudaError_t zk_emulate_call() {
     return fault;
 }
 
+cudaError_t zk_emulate_device_call() {
+    used |= 1u << zk_emulate_device;
+    return zk_emulate_call();
+}
+
+bool zk_emulate_has_code(int device) {
+    const char *without = getenv("ZK_EMULATE_NO_CODE");
+    return !without || !strchr(without, '0' + device);
+}
+
+extern "C" unsigned zk_emulate_used(void) { return used.exchange(0); }
+extern "C" void zk_emulate_throw(bool strange) { throws = strange; }
+
 /* C++ memory counts for the hook of base/alloc.h, as that of C does. */
 void *operator new(size_t n) {
     void *p = zk_alloc_should_fail() ? nullptr : malloc(n ? n : 1);
+    if (!p && throws) throw "not an exception of the standard library";
     if (!p) throw std::bad_alloc();
     return p;
 }

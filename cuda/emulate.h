@@ -4,6 +4,9 @@
  * run the threads of a block as coroutines, switched at each barrier; others run as plain loops. Shared memory is
  * static (one block at a time). Device memory is host memory, streams run at once, events do nothing. Only what the
  * kernels here use is provided.
+ *
+ * There are two devices, alike. As in CUDA each thread has a current one, the first until it says otherwise; streams
+ * and events belong to the one that was current when they were made, and work for a stream of another fails.
  */
 #ifndef ZK_CUDA_EMULATE_H
 #define ZK_CUDA_EMULATE_H
@@ -101,37 +104,92 @@ inline uint32_t atomicMin(uint32_t *p, uint32_t v) {
 }
 
 typedef int cudaError_t;
-typedef int cudaStream_t;
+typedef int cudaStream_t; /* 1 + its device */
 typedef int cudaEvent_t;
-enum { cudaSuccess = 0, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
+enum {
+    cudaSuccess = 0,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorInvalidDeviceFunction = 98,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorInvalidResourceHandle = 400,
+    cudaErrorUnknown = 999
+};
+struct cudaDeviceProp {
+    char name[256];
+    int multiProcessorCount, major, minor;
+};
+enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor };
+struct cudaFuncAttributes {
+    int unused;
+};
 enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaFuncAttributeMaxDynamicSharedMemorySize };
 
-/* Counts one call: its fault, or success. */
+constexpr int ZK_EMULATE_DEVICES = 2;
+extern thread_local int zk_emulate_device;        /* the thread's current one */
+extern thread_local cudaError_t zk_emulate_error; /* of a launch; cudaGetLastError takes it */
+
+/* Counts one call: its fault, or success. The second for what works on the current device. */
 cudaError_t zk_emulate_call();
+cudaError_t zk_emulate_device_call();
 #define ZK_EMULATE_CALL()                                                                                              \
     do {                                                                                                               \
-        const cudaError_t fault_ = zk_emulate_call();                                                                  \
+        const cudaError_t fault_ = zk_emulate_device_call();                                                           \
         if (fault_ != cudaSuccess) return fault_;                                                                      \
     } while (0)
+/* Not for the devices whose numbers are in the environment as ZK_EMULATE_NO_CODE ("0", "01"): these are older. */
+bool zk_emulate_has_code(int device);
+inline bool zk_emulate_is_here(int stream_or_event) { return stream_or_event == 1 + zk_emulate_device; }
 
 inline const char *cudaGetErrorString(cudaError_t e) {
-    return e == cudaSuccess ? "no error" : e == cudaErrorMemoryAllocation ? "out of memory" : "unknown error";
+    return e == cudaSuccess                      ? "no error"
+           : e == cudaErrorMemoryAllocation      ? "out of memory"
+           : e == cudaErrorInvalidDevice         ? "invalid device ordinal"
+           : e == cudaErrorInvalidResourceHandle ? "invalid resource handle"
+                                                 : "unknown error";
 }
 inline const char *cudaGetErrorName(cudaError_t e) {
-    return e == cudaSuccess                 ? "cudaSuccess"
-           : e == cudaErrorMemoryAllocation ? "cudaErrorMemoryAllocation"
-                                            : "cudaErrorUnknown";
+    return e == cudaSuccess                      ? "cudaSuccess"
+           : e == cudaErrorMemoryAllocation      ? "cudaErrorMemoryAllocation"
+           : e == cudaErrorInvalidDevice         ? "cudaErrorInvalidDevice"
+           : e == cudaErrorInvalidResourceHandle ? "cudaErrorInvalidResourceHandle"
+                                                 : "cudaErrorUnknown";
 }
-inline cudaError_t cudaGetLastError() { return zk_emulate_call(); }
-inline cudaError_t cudaSetDevice(int) { return zk_emulate_call(); }
+inline cudaError_t cudaGetLastError() {
+    const cudaError_t error = zk_emulate_error;
+    zk_emulate_error = cudaSuccess;
+    return error == cudaSuccess ? zk_emulate_call() : error;
+}
+inline cudaError_t cudaSetDevice(int device) {
+    if (device < 0 || device >= ZK_EMULATE_DEVICES) return cudaErrorInvalidDevice;
+    const cudaError_t fault = zk_emulate_call();
+    if (fault == cudaSuccess) zk_emulate_device = device;
+    return fault;
+}
 inline cudaError_t cudaDriverGetVersion(int *version) {
-    ZK_EMULATE_CALL();
-    return *version = 0, cudaSuccess;
+    const cudaError_t fault = zk_emulate_call();
+    *version = 0;
+    return fault;
 }
 inline cudaError_t cudaGetDeviceCount(int *n) {
+    const cudaError_t fault = zk_emulate_call();
+    *n = ZK_EMULATE_DEVICES;
+    return fault;
+}
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device) {
+    const cudaError_t fault = zk_emulate_call();
+    *properties = cudaDeviceProp{"emulated device", 4, zk_emulate_has_code(device) ? 9 : 6, 0};
+    return fault;
+}
+inline cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device) {
+    const cudaError_t fault = zk_emulate_call();
+    *value = attribute == cudaDevAttrComputeCapabilityMinor ? 0 : zk_emulate_has_code(device) ? 9 : 6;
+    return fault;
+}
+template <class K> inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *, K) {
     ZK_EMULATE_CALL();
-    return *n = 1, cudaSuccess;
+    return zk_emulate_has_code(zk_emulate_device) ? cudaSuccess : cudaErrorNoKernelImageForDevice;
 }
 inline cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total) {
     ZK_EMULATE_CALL();
@@ -145,38 +203,49 @@ inline cudaError_t cudaMalloc(void **p, size_t n) {
 inline cudaError_t cudaMallocHost(void **p, size_t n) { return cudaMalloc(p, n); }
 inline cudaError_t cudaFree(void *p) {
     free(p);
-    return zk_emulate_call();
+    return zk_emulate_device_call();
 }
 inline cudaError_t cudaFreeHost(void *p) { return cudaFree(p); }
 inline cudaError_t cudaMemcpyAsync(void *d, const void *s, size_t n, int, cudaStream_t) {
     ZK_EMULATE_CALL();
     return memcpy(d, s, n), cudaSuccess;
 }
-inline cudaError_t cudaMemsetAsync(void *d, int v, size_t n, cudaStream_t) {
+inline cudaError_t cudaMemsetAsync(void *d, int v, size_t n, cudaStream_t stream) {
     ZK_EMULATE_CALL();
+    if (!zk_emulate_is_here(stream)) return cudaErrorInvalidResourceHandle;
     return memset(d, v, n), cudaSuccess;
 }
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, int) {
     ZK_EMULATE_CALL();
-    return *s = 1, cudaSuccess;
+    return *s = 1 + zk_emulate_device, cudaSuccess;
 }
-inline cudaError_t cudaStreamDestroy(cudaStream_t) { return zk_emulate_call(); }
-inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return zk_emulate_call(); }
-inline cudaError_t cudaDeviceSynchronize() { return zk_emulate_call(); }
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return zk_emulate_call(); }
+inline cudaError_t cudaStreamDestroy(cudaStream_t) { return zk_emulate_device_call(); }
+inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return zk_emulate_device_call(); }
+inline cudaError_t cudaDeviceSynchronize() { return zk_emulate_device_call(); }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return zk_emulate_device_call(); }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, int) {
     ZK_EMULATE_CALL();
-    return *e = 1, cudaSuccess;
+    return *e = 1 + zk_emulate_device, cudaSuccess;
 }
-inline cudaError_t cudaEventDestroy(cudaEvent_t) { return zk_emulate_call(); }
-inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return zk_emulate_call(); }
-inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return zk_emulate_call(); }
-template <class K> inline cudaError_t cudaFuncSetAttribute(K, int, int) { return zk_emulate_call(); }
+inline cudaError_t cudaEventDestroy(cudaEvent_t) { return zk_emulate_device_call(); }
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    ZK_EMULATE_CALL();
+    return event == stream ? cudaSuccess : cudaErrorInvalidResourceHandle;
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return zk_emulate_device_call(); }
+template <class K> inline cudaError_t cudaFuncSetAttribute(K, int, int) { return zk_emulate_device_call(); }
 
 #define ZK_DYNAMIC_SHARED(type, name) type *name = (type *)zk_emulate_shared
+template <class Thread>
+void zk_emulate_run_on(cudaStream_t stream, unsigned grid, unsigned block, bool barriers, Thread &&thread) {
+    if (zk_emulate_is_here(stream))
+        zk_emulate_run(grid, block, barriers, thread);
+    else
+        zk_emulate_error = cudaErrorInvalidResourceHandle;
+}
 #define ZK_LAUNCH(kernel, grid, block, shared, stream, ...)                                                            \
-    ((void)(stream), zk_emulate_run((unsigned)(grid), (unsigned)(block), false, [&] { kernel(__VA_ARGS__); }))
+    zk_emulate_run_on(stream, (unsigned)(grid), (unsigned)(block), false, [&] { kernel(__VA_ARGS__); })
 #define ZK_LAUNCH_BARRIERS(kernel, grid, block, shared, stream, ...)                                                   \
-    ((void)(stream), zk_emulate_run((unsigned)(grid), (unsigned)(block), true, [&] { kernel(__VA_ARGS__); }))
+    zk_emulate_run_on(stream, (unsigned)(grid), (unsigned)(block), true, [&] { kernel(__VA_ARGS__); })
 
 #endif

@@ -19,6 +19,12 @@ typedef enum zk_emulated_fault {
 void zk_emulate_fail_nth(uint64_t nth, zk_emulated_fault kind);
 bool zk_emulate_failed(void); /* since then */
 
+/* Devices that calls have worked on since the last call of this: bit n for device n. */
+unsigned zk_emulate_used(void);
+
+/* C++ memory that fails (base/alloc.h) throws something that is no std::exception, in place of std::bad_alloc. */
+void zk_emulate_throw(bool strange);
+
 #ifdef __cplusplus
 }
 #endif

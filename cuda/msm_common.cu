@@ -294,7 +294,9 @@ double zk_cuda_bases_plan(zk_cuda_bases *b, int group, size_t n, size_t bytes) {
 }
 
 cuzk_status zk_cuda_bases_prepare(const zk_cuda_bases *bases, zk_cuda *d, cuzk_err *err) {
-    return bases->group ? zk::bases_prepare<zk::fp2>(bases, d, err) : zk::bases_prepare<zk::fp>(bases, d, err);
+    return zk::guarded(err, "multiples of points", [&] {
+        return bases->group ? zk::bases_prepare<zk::fp2>(bases, d, err) : zk::bases_prepare<zk::fp>(bases, d, err);
+    });
 }
 
 void zk_cuda_msm_bytes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases *bases) {
@@ -322,8 +324,9 @@ void zk_cuda_streamed_bytes(size_t *best, size_t *least, const zk_cuda *d, int g
         zk::streamed_bytes<zk::fp>(best, least, d, kind, n);
 }
 
-cuzk_status zk_cuda_host_alloc(void **memory, size_t bytes, const char *name, cuzk_err *err) {
+cuzk_status zk_cuda_host_alloc(void **memory, zk_cuda *d, size_t bytes, const char *name, cuzk_err *err) {
     *memory = nullptr;
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     const cudaError_t error = cudaMallocHost(memory, bytes ? bytes : 1);
     if (error == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
@@ -333,8 +336,10 @@ cuzk_status zk_cuda_host_alloc(void **memory, size_t bytes, const char *name, cu
     return CUZK_OK;
 }
 
-void zk_cuda_host_free(void *memory) {
-    if (memory) (void)cudaFreeHost(memory);
+void zk_cuda_host_free(zk_cuda *d, void *memory) {
+    if (!memory) return;
+    (void)cudaSetDevice(d->ordinal);
+    (void)cudaFreeHost(memory);
 }
 
 void zk_cuda_masked_sum_bytes(size_t *best, size_t *least, const zk_cuda *d, int group, size_t n) {

@@ -14,27 +14,30 @@ extern "C" {
 cuzk_status zk_cuda_msm_g2(struct zk_g2_affine *result, zk_cuda *device, zk_dptr bases, zk_dptr scalars, size_t n,
                            cuzk_err *err) {
     const zk_cuda_bases plain = {bases, 0, n, 1, 1, zk::SCALAR_BITS};
-    return zk::msm<zk::fp2>(result, device, plain, scalars, n, err);
+    return zk::guarded(err, "msm", [&] { return zk::msm<zk::fp2>(result, device, plain, scalars, n, err); });
 }
 cuzk_status zk_cuda_msm_g2_stored(struct zk_g2_affine *result, zk_cuda *device, const zk_cuda_bases *bases,
                                   zk_dptr scalars, size_t n, cuzk_err *err) {
-    return zk::msm<zk::fp2>(result, device, *bases, scalars, n, err);
+    return zk::guarded(err, "msm", [&] { return zk::msm<zk::fp2>(result, device, *bases, scalars, n, err); });
 }
 cuzk_status zk_cuda_masked_sum_g2(struct zk_g2_affine *result, zk_cuda *device, zk_dptr bases, zk_dptr bits, size_t n,
                                   cuzk_err *err) {
-    return zk::masked_sum<zk::fp2>(result, device, bases, bits, n, err);
+    return zk::guarded(err, "masked sum", [&] { return zk::masked_sum<zk::fp2>(result, device, bases, bits, n, err); });
 }
 cuzk_status zk_cuda_msm_g2_streamed(struct zk_g2_affine *result, zk_cuda *device, const struct zk_g2_affine *bases,
                                     zk_dptr scalars, size_t n, cuzk_err *err) {
-    return zk::msm_streamed<zk::fp2>(result, device, bases, scalars, n, err);
+    return zk::guarded(err, "msm", [&] { return zk::msm_streamed<zk::fp2>(result, device, bases, scalars, n, err); });
 }
 cuzk_status zk_cuda_masked_sums_g2_streamed(struct zk_g2_affine *results, zk_cuda *device,
                                             const struct zk_g2_affine *bases, const zk_dptr *bits, size_t n_masks,
                                             size_t n, cuzk_err *err) {
-    return zk::masked_sums_streamed<zk::fp2>(results, device, bases, bits, n_masks, n, err);
+    return zk::guarded(err, "masked sum", [&] {
+        return zk::masked_sums_streamed<zk::fp2>(results, device, bases, bits, n_masks, n, err);
+    });
 }
 cuzk_status zk_cuda_masked_sum_g2_streamed(struct zk_g2_affine *result, zk_cuda *device,
                                            const struct zk_g2_affine *bases, zk_dptr bits, size_t n, cuzk_err *err) {
-    return zk::masked_sums_streamed<zk::fp2>(result, device, bases, &bits, 1, n, err);
+    return zk::guarded(err, "masked sum",
+                       [&] { return zk::masked_sums_streamed<zk::fp2>(result, device, bases, &bits, 1, n, err); });
 }
 }

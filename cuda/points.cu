@@ -179,6 +179,11 @@ struct zk_cuda_multiples {
     zk::multiples_table table;
 };
 
+/* Nothing is to be done for no points. */
+template <class Body> static cuzk_status guarded(size_t n, cuzk_err *err, const Body &body) {
+    return n ? zk::guarded(err, "points", body) : CUZK_OK;
+}
+
 extern "C" {
 
 cuzk_status zk_cuda_points_decode(size_t *bad, zk_cuda *d, int group, zk_dptr full, zk_dptr bits,
@@ -187,13 +192,13 @@ cuzk_status zk_cuda_points_decode(size_t *bad, zk_cuda *d, int group, zk_dptr fu
     const zk::point_ops *ops = nullptr;
     *bad = n;
     ZK_TRY(zk::choose(&ops, d, group, n, err));
-    return n ? ops->decode(bad, d, full, bits, encoded, n, is_bit, pool, err) : CUZK_OK;
+    return guarded(n, err, [&] { return ops->decode(bad, d, full, bits, encoded, n, is_bit, pool, err); });
 }
 
 cuzk_status zk_cuda_points_encode(zk_cuda *d, int group, zk_dptr encoded, zk_dptr points, size_t n, cuzk_err *err) {
     const zk::point_ops *ops = nullptr;
     ZK_TRY(zk::choose(&ops, d, group, n, err));
-    return n ? ops->encode(d, encoded, points, n, err) : CUZK_OK;
+    return guarded(n, err, [&] { return ops->encode(d, encoded, points, n, err); });
 }
 
 cuzk_status zk_cuda_points_subgroup(bool *good, zk_cuda *d, int group, zk_dptr points, size_t n, const uint8_t seed[32],
@@ -207,7 +212,7 @@ cuzk_status zk_cuda_points_subgroup(bool *good, zk_cuda *d, int group, zk_dptr p
         return CUZK_OK;
     }
     memcpy(key.word, seed, sizeof key.word);
-    const cuzk_status status = ops->subgroup(good, d, points, n, key, err);
+    const cuzk_status status = guarded(n, err, [&] { return ops->subgroup(good, d, points, n, key, err); });
     if (status != CUZK_OK) *good = false;
     return status;
 }
@@ -235,7 +240,7 @@ cuzk_status zk_cuda_multiples_create(zk_cuda_multiples **multiples, zk_cuda *d, 
         m->table.stride = 1u << (zk::ceil_div(255, windows) - 1);
         status = zk_cuda_alloc(&m->table.points, d, (size_t)windows * m->table.stride * ops->point_bytes,
                                "table of multiples", e);
-        if (status == CUZK_OK) status = ops->build(d, m->table, e);
+        if (status == CUZK_OK) status = guarded(1, e, [&] { return ops->build(d, m->table, e); });
         if (status == CUZK_OK) break;
         zk_cuda_free(d, m->table.points);
         m->table.points = 0;
@@ -258,7 +263,7 @@ cuzk_status zk_cuda_multiples_points(const zk_cuda_multiples *m, zk_dptr points,
                                      cuzk_err *err) {
     const zk::point_ops *ops = nullptr;
     ZK_TRY(zk::choose(&ops, m->device, m->group, n, err));
-    return n ? ops->multiples(m->device, m->table, points, scalars, n, err) : CUZK_OK;
+    return guarded(n, err, [&] { return ops->multiples(m->device, m->table, points, scalars, n, err); });
 }
 
 cuzk_status zk_cuda_multiples_split(size_t *bad, const zk_cuda_multiples *m, zk_dptr full, zk_dptr bits,
@@ -267,14 +272,15 @@ cuzk_status zk_cuda_multiples_split(size_t *bad, const zk_cuda_multiples *m, zk_
     const zk::point_ops *ops = nullptr;
     *bad = n;
     ZK_TRY(zk::choose(&ops, m->device, m->group, n, err));
-    return n ? ops->split(bad, m->device, m->table, full, bits, scalars, ctx, n, is_bit, err) : CUZK_OK;
+    return guarded(n, err,
+                   [&] { return ops->split(bad, m->device, m->table, full, bits, scalars, ctx, n, is_bit, err); });
 }
 
 cuzk_status zk_cuda_multiples_encode(const zk_cuda_multiples *m, uint8_t *encoded, const struct zk_fr *scalars,
                                      size_t n, cuzk_err *err) {
     const zk::point_ops *ops = nullptr;
     ZK_TRY(zk::choose(&ops, m->device, m->group, n, err));
-    return n ? ops->multiples_encoded(m->device, m->table, encoded, scalars, n, err) : CUZK_OK;
+    return guarded(n, err, [&] { return ops->multiples_encoded(m->device, m->table, encoded, scalars, n, err); });
 }
 
 } /* extern "C" */

@@ -135,6 +135,7 @@ cuzk_status points_decode(size_t *bad, zk_cuda *d, zk_dptr full, zk_dptr bits, c
         const u32 here = (u32)(n - sink.first < slice ? n - sink.first : slice);
         size_t bytes = here * point_bytes, set = 0;
         char *host = nullptr, *arrived = nullptr;
+        ZK_TRY(check_cancelled(d, "key load", err));
         ZK_TRY(ring.next(&host, err));
         copy_job job{host, encoded + sink.first * point_bytes, bytes};
         zk_pool_for(pool, (bytes + COPY_CHUNK - 1) / COPY_CHUNK, 1, copy_range, &job);

@@ -8,11 +8,22 @@
 extern "C" {
 #include "base/pool.h"
 #include "curve/curve.h"
+
+struct zk_cancel; /* base/cancel.h, which is C alone */
+cuzk_status zk_cancel_check(const struct zk_cancel *cancel, const char *what, cuzk_err *err) ZK_MUST_USE;
 }
 
 #include <optional>
 
 namespace zk {
+
+/* Between slices: CANCELLED once the process is asked to stop. Nothing that was queued goes on then, as the memory it
+ * writes may be the host's. */
+inline cuzk_status check_cancelled(zk_cuda *d, const char *what, cuzk_err *err) {
+    const cuzk_status status = zk_cancel_check(nullptr, what, err);
+    if (status != CUZK_OK) drain(d);
+    return status;
+}
 
 /* ---- staging ---- */
 

@@ -183,6 +183,7 @@ cuzk_status multiples_split(size_t *bad, zk_cuda *d, const multiples_table &tabl
         const u32 here = (u32)(n - sink.first < m.slice ? n - sink.first : m.slice);
         size_t bytes = here * sizeof(fr), set = 0;
         char *host = nullptr, *arrived = nullptr;
+        ZK_TRY(check_cancelled(d, "key generation", err));
         ZK_TRY(ring.next(&host, err));
         scalars(ctx, (zk_fr *)host, sink.first, here);
         if (is_bit) {
@@ -263,6 +264,7 @@ cuzk_status multiples_encode(zk_cuda *d, const multiples_table &table, uint8_t *
     for (size_t at = 0; at < n; at += m.slice) {
         const u32 here = (u32)(n - at < m.slice ? n - at : m.slice);
         char *host = nullptr, *arrived = nullptr;
+        ZK_TRY(check_cancelled(d, "key generation", err));
         ZK_TRY(ring.next(&host, err));
         memcpy(host, scalars + at, here * sizeof(fr));
         ZK_TRY(ring.send(&arrived, here * sizeof(fr), err));

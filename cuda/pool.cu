@@ -5,8 +5,6 @@
  * wherever that much is free in a row. Where the driver cannot do that, all memory is taken at once. */
 #include "device.cuh"
 
-#include <new>
-
 #if !defined(ZK_CUDA_EMULATE)
 #include <cuda.h>
 #endif
@@ -255,16 +253,12 @@ cudaError_t overwrite(zk_cuda *d, char *at, size_t bytes, int byte) {
     return error == cudaSuccess ? cudaStreamSynchronize(d->main) : error;
 }
 
-cuzk_status no_memory(cuzk_err *err, const char *name) {
-    return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no host memory to note what is taken", name);
-}
-
 /* The first piece of a new pool. */
 cuzk_status add_whole(pool *p, cuzk_err *err) {
-    try {
+    return guarded(err, "device pool", [&] {
         if (p->limit) p->free_pieces[p->base] = p->limit;
-    } catch (const std::bad_alloc &) { return no_memory(err, "device pool"); }
-    return CUZK_OK;
+        return CUZK_OK;
+    });
 }
 
 } // namespace
@@ -309,10 +303,12 @@ cuzk_status zk_cuda_alloc_beside(zk_dptr *buffer, zk_cuda *d, size_t bytes, size
     const size_t need = bytes ? round_up(bytes, ALIGN) : ALIGN;
     if (should_fail())
         return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu bytes of device memory refused for a test", name, need);
-    cudaError_t error;
-    try {
+    cudaError_t error = cudaSuccess;
+    ZK_TRY(guarded(err, name, [&] {
+        ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
         error = take(&at, p, d->ordinal, need, keep);
-    } catch (const std::bad_alloc &) { return no_memory(err, name); }
+        return CUZK_OK;
+    }));
     if (error != cudaSuccess) return cuda_fail(err, __FILE__, __LINE__, name, error);
     if (!at)
         return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu bytes, %zu of the device pool's %zu are free", name, need,

@@ -272,7 +272,9 @@ cuzk_status zk_cuda_g1_transform(zk_cuda *d, zk_dptr points, unsigned log2_n, co
     if (log2_n > 28) return ZK_FAIL(err, CUZK_UNSUPPORTED, "transform of 2^%u points, at most 2^28", log2_n);
     zk::progress_report report{progress, progress_ctx, 0, 0};
     ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
-    return zk::transform_points(d, (zk::affine<zk::fp> *)points, log2_n, shift, scale, report, err);
+    return zk::guarded(err, "transform of points", [&] {
+        return zk::transform_points(d, (zk::affine<zk::fp> *)points, log2_n, shift, scale, report, err);
+    });
 }
 
 cuzk_status zk_cuda_g1_add_columns(zk_cuda *d, zk_dptr points, size_t n, zk_dptr rows, const uint32_t *start,
@@ -280,8 +282,10 @@ cuzk_status zk_cuda_g1_add_columns(zk_cuda *d, zk_dptr points, size_t n, zk_dptr
     if (n >> 30) return ZK_FAIL(err, CUZK_UNSUPPORTED, "sums of %zu columns, at most 2^30", n);
     ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     if (n == 0) return CUZK_OK;
-    return zk::add_columns(d, (zk::affine<zk::fp> *)points, n, (const zk::affine<zk::fp> *)rows, start, entries, coefs,
-                           n_coefs, err);
+    return zk::guarded(err, "sums of columns", [&] {
+        return zk::add_columns(d, (zk::affine<zk::fp> *)points, n, (const zk::affine<zk::fp> *)rows, start, entries,
+                               coefs, n_coefs, err);
+    });
 }
 
 } /* extern "C" */

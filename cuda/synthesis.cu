@@ -2,7 +2,6 @@
 #include "synthesis.cuh"
 
 #include <algorithm>
-#include <new>
 
 extern "C" {
 #include "hash/poseidon.h"
@@ -32,6 +31,25 @@ struct template_plan {
     u32 scratch_bytes, hash_bytes; /* Poseidon: shared memory of a warp, of a thread */
     u32 n_bits;                    /* bytes of the witness's bits: 0 .. own + n_own - 1 */
     u32 sum_terms;
+};
+
+/* The operands of a template's local variables. */
+struct template_names {
+    const zk_template *t;
+    const circuit_template *r;
+    std::vector<u32> wide_rank; /* of aux variables */
+
+    template_names(const zk_template *from, const circuit_template *to) : t(from), r(to), wide_rank(from->n_aux) {
+        for (u32 i = 0; i < t->n_wide; i++) wide_rank[t->wide[i]] = i;
+    }
+    u32 operand(u32 local) const {
+        const u32 first_input = 1 + t->n_ports, first_aux = first_input + t->n_inputs;
+        if (t->kind[local] < ZK_LOCAL_WIDE)
+            return OPERAND_BIT | (local < first_aux ? local : r->own + local - first_aux);
+        if (local < first_input) return OPERAND_PORT | (local - 1);
+        if (local < first_aux) return OPERAND_INPUT | (local - first_input);
+        return OPERAND_WIDE | wide_rank[local - first_aux];
+    }
 };
 
 /* All tables on the host. */
@@ -76,14 +94,16 @@ struct circuit_image {
     cuzk_status make(cuzk_err *err);
     void make_poseidon(u32 arity, const zk_poseidon_params *params);
     cuzk_status make_template(u32 id, cuzk_err *err);
-    void make_steps(const zk_template *t, circuit_template *r, template_plan *plan);
-    void make_rows(const zk_template *t, circuit_template *r, template_plan *plan, const u32 *defined);
+    void make_steps(const template_names &names, circuit_template *r, template_plan *plan);
+    void make_rows(const template_names &names, circuit_template *r, template_plan *plan, const u32 *defined);
     void make_level(u32 k);
     void make_evaluation();
     void make_hint_mask();
 
-    u32 operand(const zk_template *t, const circuit_template *r, const u32 *wide_rank, u32 local) const;
-    u32 put_terms(const zk_template *t, const circuit_template *r, const u32 *wide_rank, const zk_term *from, u32 n);
+    void put_bit_op(const zk_op *op, const template_names &names);
+    void put_sum32(const zk_op *op, const template_names &names, u32 n_words);
+    void put_op(const zk_op *op, const template_names &names);
+    u32 put_terms(const template_names &names, const zk_term *from, u32 n);
     void add_items(std::vector<circuit_launch> *launches, const std::vector<circuit_item> &large,
                    const std::vector<u32> &small, const std::vector<u32> &small_bytes, circuit_launch launch,
                    u32 fixed_bytes);
@@ -117,20 +137,11 @@ void circuit_image::make_poseidon(u32 arity, const zk_poseidon_params *params) {
     poseidon_of[arity] = (u32)poseidons.size();
 }
 
-/* ---- operands ---- */
+/* ---- linear combinations ---- */
 
-u32 circuit_image::operand(const zk_template *t, const circuit_template *r, const u32 *wide_rank, u32 local) const {
-    const u32 first_input = 1 + t->n_ports, first_aux = first_input + t->n_inputs;
-    if (t->kind[local] < ZK_LOCAL_WIDE) return OPERAND_BIT | (local < first_aux ? local : r->own + local - first_aux);
-    if (local < first_input) return OPERAND_PORT | (local - 1);
-    if (local < first_aux) return OPERAND_INPUT | (local - first_input);
-    return OPERAND_WIDE | wide_rank[local - first_aux];
-}
-
-u32 circuit_image::put_terms(const zk_template *t, const circuit_template *r, const u32 *wide_rank, const zk_term *from,
-                             u32 n) {
+u32 circuit_image::put_terms(const template_names &names, const zk_term *from, u32 n) {
     const u32 at = (u32)terms.size();
-    for (u32 i = 0; i < n; i++) terms.push_back({operand(t, r, wide_rank, from[i].var), from[i].coef});
+    for (u32 i = 0; i < n; i++) terms.push_back({names.operand(from[i].var), from[i].coef});
     return at;
 }
 
@@ -213,99 +224,119 @@ bool is_warp_op(const zk_template *t, const zk_op *op) {
     }
 }
 
-/* Operations in steps: each as early as what it reads and overwrites allows. */
-void circuit_image::make_steps(const zk_template *t, circuit_template *r, template_plan *plan) {
-    const u32 n_locals = zk_template_n_locals(t);
-    std::vector<u32> written(n_locals), used(n_locals), wide_rank(t->n_aux), step_of(t->n_ops);
-    u32 n_steps = 0;
-    for (u32 i = 0; i < t->n_wide; i++) wide_rank[t->wide[i]] = i;
-    for (u32 i = 0; i < t->n_ops; i++) {
-        u32 step = 0;
-        const auto after = [&](u32 s) { step = std::max(step, s); };
-        visit_op(
-            t, &t->ops[i], [&](u32 v) { after(written[v]); }, [&](u32 v) { after(std::max(written[v], used[v])); });
-        visit_op(
-            t, &t->ops[i], [&](u32 v) { used[v] = std::max(used[v], step + 1); },
-            [&](u32 v) { written[v] = step + 1; });
-        step_of[i] = step;
-        n_steps = std::max(n_steps, step + 1);
-    }
-    std::vector<u32> start(n_steps + 1), order(t->n_ops);
-    for (u32 s : step_of) start[s + 1]++;
-    for (u32 s = 0; s < n_steps; s++) start[s + 1] += start[s];
-    std::vector<u32> at(start.begin(), start.end());
-    for (u32 i = 0; i < t->n_ops; i++) order[at[step_of[i]]++] = i;
+/* Operations in steps: each as early as what it reads and overwrites allows. Those of step s are
+ * op[start[s]] .. op[start[s+1]-1], in their order. */
+struct step_order {
+    std::vector<u32> start, op;
 
-    const auto operand_of = [&](u32 local) { return operand(t, r, wide_rank.data(), local); };
-    const auto lit_of = [&](u32 lit) { return operand_of(lit >> 1) << 1 | (lit & 1); };
+    explicit step_order(const zk_template *t) : op(t->n_ops) {
+        const u32 n_locals = zk_template_n_locals(t);
+        std::vector<u32> written(n_locals), used(n_locals), step_of(t->n_ops);
+        u32 n_steps = 0;
+        for (u32 i = 0; i < t->n_ops; i++) {
+            u32 step = 0;
+            const auto after = [&](u32 s) { step = std::max(step, s); };
+            visit_op(
+                t, &t->ops[i], [&](u32 v) { after(written[v]); }, [&](u32 v) { after(std::max(written[v], used[v])); });
+            visit_op(
+                t, &t->ops[i], [&](u32 v) { used[v] = std::max(used[v], step + 1); },
+                [&](u32 v) { written[v] = step + 1; });
+            step_of[i] = step;
+            n_steps = std::max(n_steps, step + 1);
+        }
+        start.resize(n_steps + 1);
+        for (u32 s : step_of) start[s + 1]++;
+        for (u32 s = 0; s < n_steps; s++) start[s + 1] += start[s];
+        std::vector<u32> at(start.begin(), start.end());
+        for (u32 i = 0; i < t->n_ops; i++) op[at[step_of[i]]++] = i;
+    }
+    u32 n_steps() const { return (u32)start.size() - 1; }
+    /* Calls visit with each operation of a step. */
+    template <class Visit> void each(const zk_template *t, u32 s, const Visit &visit) const {
+        for (u32 k = start[s]; k < start[s + 1]; k++) visit(&t->ops[op[k]]);
+    }
+};
+
+void circuit_image::put_bit_op(const zk_op *op, const template_names &names) {
+    const bool three = op->code == ZK_OP_CH || op->code == ZK_OP_MAJ;
+    const u32 table = truth_table(op), a = names.operand(op->a >> 1), b = names.operand(op->b >> 1);
+    bit_ops.push_back(make_uint4(names.operand(op->dst) | table << 28, a | table >> 4 << 28, b,
+                                 three ? names.operand(op->c >> 1) : 0));
+}
+
+void circuit_image::put_sum32(const zk_op *op, const template_names &names, u32 n_words) {
+    const size_t at = lits.size();
+    lits.resize(at + n_words, ZK_LIT_FALSE);
+    lits[at + SUM32_DST] = names.operand(op->dst);
+    lits[at + SUM32_N] = op->n;
+    lits[at + SUM32_CONSTANT] = op->c;
+    for (u32 i = 0; i < 32 * op->b; i++) {
+        const u32 lit = names.t->lits[op->a + i];
+        lits[at + 32 + i] = names.operand(lit >> 1) << 1 | (lit & 1);
+    }
+}
+
+void circuit_image::put_op(const zk_op *op, const template_names &names) {
+    const zk_template *t = names.t;
     const auto combination = [&](u32 lc, u32 *first, u32 *n) {
         *n = t->lc_start[lc + 1] - t->lc_start[lc];
-        *first = put_terms(t, r, wide_rank.data(), t->lc_terms + t->lc_start[lc], *n);
+        *first = put_terms(names, t->lc_terms + t->lc_start[lc], *n);
     };
+    circuit_op d = {};
+    d.code = op->code | (u32)op->n << 16;
+    d.dst = names.operand(op->dst);
+    d.a = op->a;
+    d.b = op->b;
+    d.c = op->c;
+    switch ((zk_op_code)op->code) {
+    case ZK_OP_BITS:
+        d.a = names.operand(op->a);
+        break;
+    case ZK_OP_POSEIDON:
+        d.a = (u32)lits.size();
+        for (u32 i = 0; i < op->n; i++) lits.push_back(names.operand(t->lits[op->a + i]));
+        d.c = poseidon_of[op->n] - 1;
+        break;
+    case ZK_OP_MULADD:
+        combination(op->b, &d.b, &d.n_b);
+        if (op->c != ZK_NO_LC) combination(op->c, &d.c, &d.n_c);
+        [[fallthrough]];
+    case ZK_OP_LC:
+        combination(op->a, &d.a, &d.n_a);
+        break;
+    default:
+        break;
+    }
+    ops.push_back(d);
+}
+
+void circuit_image::make_steps(const template_names &names, circuit_template *r, template_plan *plan) {
+    const zk_template *t = names.t;
+    const step_order order(t);
     const size_t first_op = ops.size();
     r->steps = (u32)steps.size();
-    r->n_steps = n_steps;
-    for (u32 s = 0; s < n_steps; s++) {
+    r->n_steps = order.n_steps();
+    for (u32 s = 0; s < r->n_steps; s++) {
         circuit_step step = {};
         step.bit_ops = (u32)bit_ops.size();
-        for (u32 k = start[s]; k < start[s + 1]; k++) {
-            const zk_op *op = &t->ops[order[k]];
-            if (!is_bit_op(op)) continue;
-            const bool three = op->code == ZK_OP_CH || op->code == ZK_OP_MAJ;
-            const u32 table = truth_table(op), a = operand_of(op->a >> 1), b = operand_of(op->b >> 1);
-            bit_ops.push_back(make_uint4(operand_of(op->dst) | table << 28, a | table >> 4 << 28, b,
-                                         three ? operand_of(op->c >> 1) : 0));
-        }
-        step.n_bit_ops = (u32)bit_ops.size() - step.bit_ops;
         step.sums = (u32)lits.size();
-        for (u32 k = start[s]; k < start[s + 1]; k++) {
-            const zk_op *op = &t->ops[order[k]];
+        order.each(t, s, [&](const zk_op *op) {
+            if (is_bit_op(op)) put_bit_op(op, names);
             if (op->code == ZK_OP_SUM32) step.sum_words = std::max(step.sum_words, 32 * (op->b + 1));
-        }
-        for (u32 k = start[s]; k < start[s + 1]; k++) {
-            const zk_op *op = &t->ops[order[k]];
-            if (op->code != ZK_OP_SUM32) continue;
-            const u32 at = step.sums + step.n_sums++ * step.sum_words;
-            lits.resize(at + step.sum_words, ZK_LIT_FALSE);
-            lits[at + SUM32_DST] = operand_of(op->dst);
-            lits[at + SUM32_N] = op->n;
-            lits[at + SUM32_CONSTANT] = op->c;
-            for (u32 i = 0; i < 32 * op->b; i++) lits[at + 32 + i] = lit_of(t->lits[op->a + i]);
-        }
+        });
+        step.n_bit_ops = (u32)bit_ops.size() - step.bit_ops;
+        order.each(t, s, [&](const zk_op *op) {
+            if (op->code != ZK_OP_SUM32) return;
+            put_sum32(op, names, step.sum_words);
+            step.n_sums++;
+        });
         step.ops = (u32)ops.size();
-        for (int pass = 0; pass < 2; pass++) {
-            for (u32 k = start[s]; k < start[s + 1]; k++) {
-                const zk_op *op = &t->ops[order[k]];
-                if (is_bit_op(op) || op->code == ZK_OP_SUM32 || is_warp_op(t, op) != (pass == 1)) continue;
-                circuit_op d = {};
-                d.code = op->code | (u32)op->n << 16;
-                d.dst = operand_of(op->dst);
-                d.a = op->a;
-                d.b = op->b;
-                d.c = op->c;
-                switch ((zk_op_code)op->code) {
-                case ZK_OP_BITS:
-                    d.a = operand_of(op->a);
-                    break;
-                case ZK_OP_POSEIDON:
-                    d.a = (u32)lits.size();
-                    for (u32 i = 0; i < op->n; i++) lits.push_back(operand_of(t->lits[op->a + i]));
-                    d.c = poseidon_of[op->n] - 1;
-                    break;
-                case ZK_OP_MULADD:
-                    combination(op->b, &d.b, &d.n_b);
-                    if (op->c != ZK_NO_LC) combination(op->c, &d.c, &d.n_c);
-                    [[fallthrough]];
-                case ZK_OP_LC:
-                    combination(op->a, &d.a, &d.n_a);
-                    break;
-                default:
-                    break;
-                }
-                ops.push_back(d);
-                ++(pass ? step.n_warp_ops : step.n_lane_ops);
-            }
-        }
+        for (const bool by_warp : {false, true})
+            order.each(t, s, [&](const zk_op *op) {
+                if (is_bit_op(op) || op->code == ZK_OP_SUM32 || is_warp_op(t, op) != by_warp) return;
+                put_op(op, names);
+                ++(by_warp ? step.n_warp_ops : step.n_lane_ops);
+            });
         if (step.n_bit_ops + 4 * (u64)step.n_lane_ops > SMALL_STEP || step.n_warp_ops + step.n_sums > 2)
             plan->large_witness = true;
         steps.push_back(step);
@@ -319,11 +350,10 @@ void circuit_image::make_steps(const zk_template *t, circuit_template *r, templa
 
 /* ---- the rows of a template ---- */
 
-void circuit_image::make_rows(const zk_template *t, circuit_template *r, template_plan *plan, const u32 *defined) {
-    std::vector<u32> wide_rank(t->n_aux);
+void circuit_image::make_rows(const template_names &names, circuit_template *r, template_plan *plan,
+                              const u32 *defined) {
+    const zk_template *t = names.t;
     std::vector<circuit_sum> by_length[2];
-    for (u32 i = 0; i < t->n_wide; i++) wide_rank[t->wide[i]] = i;
-    const auto operand_of = [&](u32 local) { return operand(t, r, wide_rank.data(), local); };
     for (u32 m = 0; m < 3; m++) {
         const zk_matrix *x = &t->abc[m];
         r->rows[m] = (u32)rows.size();
@@ -333,9 +363,9 @@ void circuit_image::make_rows(const zk_template *t, circuit_template *r, templat
             circuit_row d = make_uint2(ROW_SUM, 0);
             const zk_row_class row_class = (zk_row_class)x->row_class[row];
             if (m == 0 && defined && defined[row] != ZK_NOT_DEFINED) {
-                d = make_uint2(ROW_COPY, operand_of(defined[row]));
+                d = make_uint2(ROW_COPY, names.operand(defined[row]));
             } else if (row_class == ZK_ROW_WIDE && n == 1 && from->coef == 0) {
-                d = make_uint2(ROW_COPY, operand_of(from->var));
+                d = make_uint2(ROW_COPY, names.operand(from->var));
             } else if (row_class == ZK_ROW_ZERO || row_class == ZK_ROW_SMALL) {
                 int constant = 0;
                 u32 n_bits = 0, bit[3] = {0};
@@ -346,7 +376,7 @@ void circuit_image::make_rows(const zk_template *t, circuit_template *r, templat
                         constant += zk_small_coef(from[i].coef);
                         continue;
                     }
-                    const u32 b = operand_of(from[i].var);
+                    const u32 b = names.operand(from[i].var);
                     fits = fits && n_bits < 3 && b <= ROW_MAX_BIT;
                     if (!fits) break;
                     bit[n_bits] = b;
@@ -359,7 +389,7 @@ void circuit_image::make_rows(const zk_template *t, circuit_template *r, templat
                                    bit[1] | bit[2] << 16);
             }
             if (d.x == ROW_SUM) {
-                const u32 at = put_terms(t, r, wide_rank.data(), from, n);
+                const u32 at = put_terms(names, from, n);
                 by_length[n < SUM_LONG].push_back(make_uint4(m << 30 | row, at, n, 0));
                 plan->sum_terms += n;
             }
@@ -395,8 +425,9 @@ cuzk_status circuit_image::make_template(u32 id, cuzk_err *err) {
     plan.n_bits = r.own + r.n_own;
     ZK_TRY(zk_template_defined_rows(&defined, t, err));
     try {
-        make_steps(t, &r, &plan);
-        make_rows(t, &r, &plan, defined);
+        const template_names names(t, &r);
+        make_steps(names, &r, &plan);
+        make_rows(names, &r, &plan, defined);
     } catch (...) {
         free(defined);
         throw;
@@ -634,8 +665,7 @@ cuzk_status zk_cuda_program_load(zk_cuda_program **resident, zk_cuda *device, co
         return ZK_FAIL(err, CUZK_INTERNAL, "circuit %s: %u rows and %u inputs on a domain of 2^%u", p->name, p->n_rows,
                        p->n_inputs, log2_n);
     zk_cuda_program *r = nullptr;
-    cuzk_status status = CUZK_OK;
-    try {
+    const cuzk_status status = zk::guarded(err, p->name, [&] {
         r = new zk_cuda_program{};
         r->device = device;
         r->name = p->name;
@@ -645,10 +675,8 @@ cuzk_status zk_cuda_program_load(zk_cuda_program **resident, zk_cuda *device, co
         r->n_hints = p->n_hints;
         r->log2_n = log2_n;
         r->t.n_inputs = p->n_inputs;
-        status = zk::load_program(r, p, err);
-    } catch (const std::bad_alloc &) {
-        status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "circuit %s: no host memory for its tables", p->name);
-    }
+        return zk::load_program(r, p, err);
+    });
     if (status != CUZK_OK) {
         zk_cuda_program_unload(r);
         return status;
@@ -665,11 +693,14 @@ void zk_cuda_program_unload(zk_cuda_program *r) {
 
 size_t zk_cuda_program_bytes(const zk_program *p, unsigned log2_n) {
     (void)log2_n;
-    try {
+    size_t bytes = SIZE_MAX;
+    const cuzk_status status = zk::guarded(nullptr, p->name, [&] {
         zk::circuit_image image(p, nullptr);
-        cuzk_err err = {};
-        return image.make(&err) == CUZK_OK ? zk::table_bytes(image) : SIZE_MAX;
-    } catch (const std::bad_alloc &) { return SIZE_MAX; }
+        ZK_TRY(image.make(nullptr));
+        bytes = zk::table_bytes(image);
+        return CUZK_OK;
+    });
+    return status == CUZK_OK ? bytes : SIZE_MAX;
 }
 
 void zk_cuda_synthesis_tune(zk_cuda *device, unsigned hashes, unsigned blocks) {

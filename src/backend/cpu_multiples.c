@@ -84,6 +84,7 @@ cuzk_status zk_cpu_multiples_encode(const zk_multiples *multiples, uint8_t *enco
     for (size_t first = 0; first < n; first += SLICE) {
         size_t count = zk_min_size(n - first, SLICE);
         serialize_job job = {group, points, encoded + first * zk_cpu_encoded_bytes(group)};
+        ZK_GOTO(zk_cancel_check(NULL, "key generation", err));
         ZK_GOTO(multiply(multiples, points, scalars + first, count, err));
         zk_pool_for(zk_cpu_pool(multiples->backend), count, SERIALIZE_CHUNK, serialize_range, &job);
     }

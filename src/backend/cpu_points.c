@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/cancel.h"
 #include "base/mem.h"
 #include "base/retire.h"
 #include "curve/many.h"
@@ -82,7 +83,7 @@ static void load_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     uint8_t *full_out = job->full ? (uint8_t *)job->full + (i - n_bits) * point_bytes : NULL;
     zk_g2_affine mixed[64]; /* large enough for both */
     (void)thread;
-    if (i > atomic_load(&job->first_bad)) return;
+    if (i > atomic_load(&job->first_bad) || zk_cancel_requested(NULL)) return;
     for (; i < last; i += n) {
         n = zk_min_size(64, last - i);
         const uint64_t all = n < 64 ? (UINT64_C(1) << n) - 1 : UINT64_MAX;
@@ -134,6 +135,7 @@ cuzk_status zk_cpu_points_load(zk_resident_points **full, zk_resident_points **b
     job.full = full_points->points;
     if (source->encoded) {
         zk_pool_for(zk_cpu_pool(backend), (source->n + CPU_BLOCK_BITS - 1) / CPU_BLOCK_BITS, 1, load_range, &job);
+        ZK_GOTO(zk_cancel_check(NULL, "key load", err)); /* blocks may be left out */
         bad = job.first_bad;
     } else {
         ZK_GOTO(zk_cpu_multiples_points(&bad, source, job.mask, job.full, job.bits, err));

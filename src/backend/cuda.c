@@ -73,7 +73,7 @@ static cuzk_status buffer_create(zk_buffer **buffer, zk_backend *backend, const 
                                  cuzk_err *err) {
     cuda_buffer *b = zk_calloc(1, sizeof *b);
     if (!b) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "buffer %s: out of memory", name);
-    b->base = (zk_buffer){backend, name, bytes, NULL};
+    b->base = (zk_buffer){.backend = backend, .name = name, .bytes = bytes};
     cuzk_status status = zk_cuda_alloc(&b->memory, device_of(backend), bytes, name, err);
     if (status != CUZK_OK) {
         free(b);

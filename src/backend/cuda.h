@@ -5,8 +5,8 @@
 #include "backend/backend.h"
 #include "base/pool.h"
 
-/* Devices of this machine; *n is 0 on failure. UNSUPPORTED: this build has no CUDA code; DEVICE: no driver, or no
- * device. */
+/* Devices of this machine. UNSUPPORTED: this build has no CUDA code (*n is 0), or none for any of the *n devices, and
+ * says which; DEVICE: no driver, or no device (*n is 0). */
 cuzk_status zk_backend_cuda_count(int *n, cuzk_err *err) ZK_MUST_USE;
 
 /* Device `ordinal`. memory_bytes: device memory to take at once; 0: as needed, up to what is free. Threads of the pool

@@ -14,7 +14,7 @@ void zk_cuda_points_unload(zk_resident_points *points) {
     zk_cuda *device = cuda_of(points->backend)->device;
     zk_cuda_free(device, p->bases.points);
     zk_cuda_free(device, p->bases.multiples);
-    zk_cuda_host_free(p->host);
+    zk_cuda_host_free(device, p->host);
     free(p);
 }
 
@@ -32,7 +32,7 @@ static cuzk_status points_create(cuda_points **points, zk_backend *backend, cons
         status =
             zk_cuda_alloc_beside(&p->bases.points, cuda->device, bytes, zk_cuda_keep_bytes(cuda), source->name, &none);
     if (status == CUZK_OUT_OF_MEMORY) {
-        status = zk_cuda_host_alloc(&p->host, bytes, source->name, err);
+        status = zk_cuda_host_alloc(&p->host, cuda->device, bytes, source->name, err);
         p->base.streamed = true;
     } else if (status != CUZK_OK && err) {
         *err = none;

@@ -11,6 +11,7 @@
 #include "backend/cuda.h"
 #include "base/cancel.h"
 #include "base/file.h"
+#include "base/log.h"
 
 static void on_signal(int signal_number) {
     if (zk_cancel_requested(NULL)) {
@@ -81,20 +82,29 @@ cuzk_status cli_work_start(const cli_work *work, zk_pool **pool, cuzk_err *err) 
     return zk_pool_create(pool, (unsigned)work->threads, err);
 }
 
+static void use_cpu(const cuzk_err *why) { ZK_LOG_WARN("the CPU is used", zk_kv_str("why", why->message)); }
+
 cuzk_status cli_backend_open(zk_backend **backend, const cli_work *work, zk_pool *pool, cuzk_err *err) {
     bool wanted = work->backend && strcmp(work->backend, "cuda") == 0;
     bool allowed = wanted || !work->backend || strcmp(work->backend, "auto") == 0;
     int n = 0;
-    cuzk_status status = allowed ? zk_backend_cuda_count(&n, wanted ? err : NULL) : CUZK_OK;
-    if (wanted && status != CUZK_OK) {
-        zk_err_prefix(err, "--backend cuda");
-        return status;
+    cuzk_err why = {0};
+    cuzk_status status = allowed ? zk_backend_cuda_count(&n, &why) : CUZK_OK;
+    if (wanted && status != CUZK_OK) return ZK_FAIL(err, status, "--backend cuda: %s", why.message);
+    if (!wanted && (status != CUZK_OK || n == 0)) {
+        if (n) use_cpu(&why); /* devices, and code for none of them */
+        return zk_backend_open_cpu(backend, pool, err);
     }
-    if (!wanted && (status != CUZK_OK || n == 0)) return zk_backend_open_cpu(backend, pool, err);
     if (work->device >= (uint64_t)n)
         return ZK_FAIL(err, CUZK_USAGE, "--device: found %" PRIu64 ", this machine has %d CUDA devices", work->device,
                        n);
-    return zk_backend_open_cuda(backend, (int)work->device, work->device_memory, pool, err);
+    if (wanted) return zk_backend_open_cuda(backend, (int)work->device, work->device_memory, pool, err);
+    status = zk_backend_open_cuda(backend, (int)work->device, work->device_memory, pool, &why);
+    if (status == CUZK_UNSUPPORTED) { /* a device that the build has no code for */
+        use_cpu(&why);
+        return zk_backend_open_cpu(backend, pool, err);
+    }
+    return status == CUZK_OK ? CUZK_OK : ZK_FAIL(err, status, "%s", why.message);
 }
 
 /* ---- progress ---- */

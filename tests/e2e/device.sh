@@ -48,13 +48,25 @@ rm -f "$table"
 expect "params check on the device" 0 '"backend": "cuda"' "$device" params check "$toy/random-1018.params" --backend cuda --json
 expect "params check on the CPU" 0 '"log2_error_probability": -42' "$device" params check "$toy/random-1018.params" --backend cpu --json
 cp "$toy/random-1018.params" "$work/bad.params"
-printf '\\001' | dd of="$work/bad.params" bs=1 seek=3000 conv=notrunc 2>/dev/null
+printf '\001' | dd of="$work/bad.params" bs=1 seek=3000 conv=notrunc 2>/dev/null
 for backend in cpu cuda; do
     expect "a bad point, $backend" 1 "section h: point 15 of" "$device" params check "$work/bad.params" --backend $backend
     cp "$work/out" "$work/said.$backend"
 done
 expect "the same words" 0 "section h: point" sh -c 'cmp "$0/said.cpu" "$0/said.cuda" && cat "$0/said.cpu"' "$work"
 expect "params info has no device" 2 "device" "$device" params info "$toy/random-1018.params" --device 0
+
+# devices that the build has no code for
+bits() { "$device" prove r1cs "$toy/bits-64.json" --params "$toy" -o "$work/proof" "$@"; }
+export ZK_EMULATE_NO_CODE=0
+expect "cuda without code" 3 "device 0 (emulated device) has compute capability 6.0; .* compiled for 9.0" bits --backend cuda
+expect "the other device" 0 "verified" bits --backend cuda --device 1
+expect "auto takes the CPU and says why" 0 "the CPU is used.*compute capability 6.0" bits --backend auto
+export ZK_EMULATE_NO_CODE=01
+expect "no device with code" 3 "backend cuda: .*compute capability 6.0" bits --backend cuda
+expect "auto without any" 0 "the CPU is used.*compute capability 6.0" bits
+expect "tune without code" 4 "no CUDA device: .*compute capability 6.0" "$device" tune --from 4 --to 4
+unset ZK_EMULATE_NO_CODE
 
 # budgets
 expect "too little memory" 4 "a proof takes [0-9]* bytes of device memory beside the key" \

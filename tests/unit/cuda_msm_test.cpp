@@ -382,7 +382,7 @@ template <class G> void streams() {
         make(&p, n);
         const zk_fr want = expected(p, n);
         void *pinned = nullptr;
-        ZK_CHECK_OK(zk_cuda_host_alloc(&pinned, n * sizeof(typename G::affine), "bases", &err), err);
+        ZK_CHECK_OK(zk_cuda_host_alloc(&pinned, device, n * sizeof(typename G::affine), "bases", &err), err);
         if (n) memcpy(pinned, p.bases.data(), n * sizeof(typename G::affine));
         zk_dptr scalars = put(p.scalars.data(), n * sizeof(zk_fr));
         for (const typename G::affine *bases :
@@ -394,9 +394,9 @@ template <class G> void streams() {
             expect<G>(&got, &want, "streamed", n);
         }
         zk_cuda_free(device, scalars);
-        zk_cuda_host_free(pinned);
+        zk_cuda_host_free(device, pinned);
     }
-    zk_cuda_host_free(nullptr);
+    zk_cuda_host_free(device, nullptr);
 }
 
 /* The multiples themselves, also of special points. */

@@ -21,6 +21,7 @@ if(CMAKE_CXX_COMPILER)
   cuzk_emulated_test(test_cuda_lanes cuda_lanes_test.c)
   cuzk_emulated_test(test_cuda_tuning cuda_tuning_test.c)
   cuzk_emulated_test(test_cuda_check cuda_check_test.c)
+  cuzk_emulated_test(test_cuda_edge cuda_edge_test.c)
   cuzk_emulated_test(test_cuda_faults_full cuda_faults_test.c FULL)
   target_compile_definitions(test_cuda_faults_full PRIVATE STRIDE=1)
 
