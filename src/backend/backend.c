@@ -54,6 +54,10 @@ void zk_buffer_discard(zk_buffer *buffer) {
     if (buffer->backend->buffer->discard) buffer->backend->buffer->discard(buffer);
 }
 
+void zk_buffer_release(zk_buffer *buffer) {
+    if (buffer && buffer->backend->buffer->release) buffer->backend->buffer->release(buffer);
+}
+
 static cuzk_status check_range(const zk_buffer *buffer, size_t offset, size_t bytes, const char *what, cuzk_err *err) {
     if (offset > buffer->bytes || bytes > buffer->bytes - offset)
         return ZK_FAIL(err, CUZK_INTERNAL, "%s: buffer %s: bytes %zu to %zu + %zu asked, it has %zu", what,

@@ -156,7 +156,8 @@ typedef struct zk_buffer_ops {
                           cuzk_err *err);
     cuzk_status (*download)(zk_stream *stream, void *dst, const zk_buffer *buffer, size_t offset, size_t bytes,
                             cuzk_err *err);
-    void (*discard)(zk_buffer *buffer); /* optional */
+    void (*discard)(zk_buffer *buffer); /* optional, as the next */
+    void (*release)(zk_buffer *buffer);
 } zk_buffer_ops;
 
 typedef struct zk_residency_ops {
@@ -241,6 +242,8 @@ void zk_buffer_destroy(zk_buffer *buffer); /* NULL is fine */
  * buffer again. Kernels on several streams of a device do not lend memory to each other: while one is open nothing
  * happens. */
 void zk_buffer_discard(zk_buffer *buffer);
+/* The same whatever streams are open, for a buffer that nothing on any stream works with. */
+void zk_buffer_release(zk_buffer *buffer);
 cuzk_status zk_buffer_upload(zk_stream *stream, zk_buffer *buffer, size_t offset, const void *src, size_t bytes,
                              cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_buffer_download(zk_stream *stream, void *dst, const zk_buffer *buffer, size_t offset, size_t bytes,

@@ -98,10 +98,13 @@ static cuzk_status buffer_download(zk_stream *stream, void *dst, const zk_buffer
     return zk_cuda_download(queue_of(stream, buffer->backend), dst, memory_of(buffer) + offset, bytes, err);
 }
 
-static void buffer_discard(zk_buffer *buffer) {
-    if (atomic_load(&cuda_of(buffer->backend)->n_streams)) return;
+static void buffer_release(zk_buffer *buffer) {
     zk_cuda_free(device_of(buffer->backend), memory_of(buffer));
     ((cuda_buffer *)buffer)->memory = 0;
+}
+
+static void buffer_discard(zk_buffer *buffer) {
+    if (atomic_load(&cuda_of(buffer->backend)->n_streams) == 0) buffer_release(buffer);
 }
 
 /* Memory for a buffer that is going to be written by the queue, as far as anybody will read it. */
@@ -118,6 +121,7 @@ static const zk_buffer_ops buffer_ops = {
     .upload = buffer_upload,
     .download = buffer_download,
     .discard = buffer_discard,
+    .release = buffer_release,
 };
 
 /* ---- programs ---- */

@@ -14,6 +14,7 @@ struct zk_prover {
     const zk_proving_key *key;
     zk_pool *pool;
     zk_stream *stream;
+    bool owns_stream;
     zk_buffer *bits, *full;           /* the assignment */
     zk_buffer *a, *b, *c;             /* over the domain; a becomes h. With a prepared key c is NULL */
     zk_buffer *some_bits, *some_full; /* compacted for one query after the other */
@@ -55,8 +56,8 @@ static cuzk_status lend(zk_buffer **buffer, zk_backend *backend, const char *nam
     return CUZK_OK;
 }
 
-static cuzk_status create(zk_prover **prover, const zk_proving_key *key, bool own_stream, zk_pool *pool,
-                          cuzk_err *err) {
+static cuzk_status create(zk_prover **prover, const zk_proving_key *key, bool own_stream, zk_stream *stream,
+                          zk_pool *pool, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     const zk_program *program = key->program->program;
     zk_backend *backend = key->program->backend;
@@ -66,6 +67,7 @@ static cuzk_status create(zk_prover **prover, const zk_proving_key *key, bool ow
     if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "prover of %s: out of memory", program->name);
     p->key = key;
     p->pool = pool;
+    p->stream = stream;
     p->next = ZK_PROVE_N_STAGES;
     p->failed = true;
     p->publics = zk_malloc((size_t)program->n_inputs * 32);
@@ -80,6 +82,7 @@ static cuzk_status create(zk_prover **prover, const zk_proving_key *key, bool ow
         if (!s->full_is_range) some_full = zk_max_size(some_full, s->n_full * sizeof(zk_fr));
     }
     if (own_stream) ZK_GOTO(zk_backend_stream_open(&p->stream, backend, err));
+    p->owns_stream = own_stream;
     ZK_GOTO(zk_buffer_create(&p->bits, backend, "witness bits", zk_witness_bits_bytes(program), err));
     ZK_GOTO(zk_buffer_create(&p->full, backend, "witness values", zk_witness_full_bytes(program), err));
     /* Last: a device that carves memory in order has them beside what is free, and uses both while they are. */
@@ -97,7 +100,7 @@ out:
 }
 
 cuzk_status zk_prover_create(zk_prover **prover, const zk_proving_key *key, zk_pool *pool, cuzk_err *err) {
-    return create(prover, key, false, pool, err);
+    return create(prover, key, false, NULL, pool, err);
 }
 
 cuzk_status zk_prover_create_beside(zk_prover **prover, const zk_proving_key *key, zk_pool *pool, cuzk_err *err) {
@@ -105,14 +108,27 @@ cuzk_status zk_prover_create_beside(zk_prover **prover, const zk_proving_key *ke
     *prover = NULL;
     if (!backend->caps.has_streams)
         return ZK_FAIL(err, CUZK_UNSUPPORTED, "%s: one prover at a time", backend->caps.device);
-    return create(prover, key, true, pool, err);
+    return create(prover, key, true, NULL, pool, err);
+}
+
+cuzk_status zk_prover_create_on(zk_prover **prover, const zk_proving_key *key, zk_stream *stream, zk_pool *pool,
+                                cuzk_err *err) {
+    return create(prover, key, false, stream, pool, err);
+}
+
+void zk_prover_rest(zk_prover *p) {
+    if (!p) return;
+    zk_buffer *const buffers[] = {p->bits, p->full, p->a, p->b, p->c, p->some_bits, p->some_full};
+    for (unsigned i = 0; i < sizeof buffers / sizeof buffers[0]; i++) zk_buffer_release(buffers[i]);
+    p->next = ZK_PROVE_N_STAGES;
+    p->failed = true; /* only zk_prove_begin can follow */
 }
 
 void zk_prover_destroy(zk_prover *p) {
     if (!p) return;
     zk_buffer *const buffers[] = {p->bits, p->full, p->a, p->b, p->c, p->some_bits, p->some_full};
     for (unsigned i = 0; i < sizeof buffers / sizeof buffers[0]; i++) zk_buffer_destroy(buffers[i]);
-    zk_backend_stream_close(p->key->program->backend, p->stream);
+    if (p->owns_stream) zk_backend_stream_close(p->key->program->backend, p->stream);
     free(p->publics);
     free(p->inputs);
     zk_wipe(p, sizeof *p);

@@ -57,6 +57,12 @@ cuzk_status zk_prover_create(zk_prover **prover, const zk_proving_key *key, stru
  * threads. OUT_OF_MEMORY where the device has no room for that; UNSUPPORTED where it has no streams. */
 cuzk_status zk_prover_create_beside(zk_prover **prover, const zk_proving_key *key, struct zk_pool *pool,
                                     cuzk_err *err) ZK_MUST_USE;
+/* The same on a stream of the caller, which outlives the prover: one for provers that never work at the same time. */
+cuzk_status zk_prover_create_on(zk_prover **prover, const zk_proving_key *key, zk_stream *stream, struct zk_pool *pool,
+                                cuzk_err *err) ZK_MUST_USE;
+/* Between two proofs, when this prover may not work for a while: its memory is others' until its next proof, also while
+ * streams are open. That proof gives OUT_OF_MEMORY if they still have it. NULL is fine. */
+void zk_prover_rest(zk_prover *prover);
 void zk_prover_destroy(zk_prover *prover); /* NULL is fine; secrets are wiped */
 
 /* Starts a proof; what was in flight is dropped. */

@@ -191,4 +191,86 @@ static void test_device_lost(void) {
     }
 }
 
-ZK_TEST_MAIN(ZK_CASE(test_same_bytes), ZK_CASE(test_room), ZK_CASE(test_bad_witness_beside), ZK_CASE(test_device_lost))
+/* ---- several circuits ---- */
+
+/* Both lanes prove both circuits: each lane has a prover of each, of which one rests. There is memory for two to work.
+ */
+typedef struct pair_lane {
+    zk_prover *prover[2];
+    zk_prove_request request[2];
+    const uint8_t (*expected)[ZK_PROOF_BYTES];
+    unsigned first, failed, wrong;
+    cuzk_err err;
+} pair_lane;
+
+static void *drive_pair(void *ctx) {
+    pair_lane *l = ctx;
+    for (unsigned i = 0; i < 10; i++) {
+        unsigned of = (l->first + i / 2) % 2; /* each twice in a row, so that the lanes meet in all ways */
+        uint8_t proof[ZK_PROOF_BYTES] = {0};
+        zk_prover_rest(l->prover[!of]);
+        cuzk_status status = zk_prove(proof, l->prover[of], &l->request[of], NULL, &l->err);
+        l->failed += status != CUZK_OK;
+        l->wrong += status == CUZK_OK && memcmp(proof, l->expected[of], sizeof proof) != 0;
+    }
+    return NULL;
+}
+
+static void test_two_circuits(void) {
+    static const char *const names[2] = {"bits-64", "random-1000"};
+    toy toys_of[2];
+    zk_blinding blindings[2];
+    uint8_t proofs[2][ZK_PROOF_BYTES];
+    zk_backend *backend = NULL;
+    zk_resident_program *program[2];
+    zk_proving_key *key[2];
+    zk_stream *stream = NULL;
+    pair_lane lane[2] = {{.first = 0}, {.first = 1}};
+    cuzk_err err = {0};
+    open_circuit();
+    ZK_CHECK_OK(zk_backend_open_cuda(&backend, 0, (size_t)64 << 20, test_pool, &err), err);
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t scalar[32];
+        toys_of[i] = toy_open(names[i]);
+        const zk_json_value *entry = zk_json_element_of(zk_json_member_of(zk_json_root(toys_of[i].json), "proofs"), 0);
+        json_hex(scalar, 32, entry, "r");
+        ZK_CHECK(zk_fr_from_bytes_le(&blindings[i].r, scalar));
+        json_hex(scalar, 32, entry, "s");
+        ZK_CHECK(zk_fr_from_bytes_le(&blindings[i].s, scalar));
+        json_hex(proofs[i], sizeof proofs[i], entry, "proof");
+        ZK_CHECK_OK(zk_resident_program_load(&program[i], backend, toys_of[i].circuit.program, &err), err);
+        ZK_CHECK_OK(zk_proving_key_load(&key[i], program[i], toy_path(names[i], ".params"), test_pool, NULL, &err),
+                    err);
+        ZK_CHECK_OK(zk_prover_create(&lane[0].prover[i], key[i], test_pool, &err), err);
+        zk_prover_rest(lane[0].prover[i]);
+    }
+    ZK_CHECK_OK(zk_backend_stream_open(&stream, backend, &err), err);
+    for (unsigned i = 0; i < 2; i++) {
+        ZK_CHECK_OK(zk_prover_create_on(&lane[1].prover[i], key[i], stream, test_pool, &err), err);
+        zk_prover_rest(lane[1].prover[i]);
+    }
+    for (unsigned k = 0; k < 2; k++) {
+        lane[k].expected = (const uint8_t(*)[ZK_PROOF_BYTES])proofs;
+        for (unsigned i = 0; i < 2; i++) lane[k].request[i] = toy_request(&toys_of[i], &blindings[i]);
+    }
+    pthread_t thread;
+    ZK_CHECK(pthread_create(&thread, NULL, drive_pair, &lane[1]) == 0);
+    drive_pair(&lane[0]);
+    pthread_join(thread, NULL);
+    for (unsigned k = 0; k < 2; k++)
+        ZK_CHECKF(lane[k].failed == 0 && lane[k].wrong == 0, "lane %u: %u failed, %u wrong, %s", k, lane[k].failed,
+                  lane[k].wrong, lane[k].err.message);
+    for (unsigned i = 0; i < 2; i++) zk_prover_destroy(lane[1].prover[i]);
+    zk_backend_stream_close(backend, stream);
+    for (unsigned i = 0; i < 2; i++) {
+        zk_prover_destroy(lane[0].prover[i]);
+        zk_proving_key_destroy(key[i]);
+        zk_resident_program_unload(program[i]);
+        toy_close(&toys_of[i]);
+    }
+    zk_backend_close(backend);
+    ZK_CHECK(zk_cuda_bytes_kept() == 0);
+}
+
+ZK_TEST_MAIN(ZK_CASE(test_same_bytes), ZK_CASE(test_room), ZK_CASE(test_bad_witness_beside), ZK_CASE(test_device_lost),
+             ZK_CASE(test_two_circuits))
