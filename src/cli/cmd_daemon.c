@@ -153,6 +153,7 @@ static zk_engine_options engine_options(const zk_config *c, const daemon_args *a
         .max_prepared = (uint32_t)c->pipeline.max_gpu_queue_depth,
         .max_batch = (uint32_t)c->scheduler.max_batch_size,
         .n_workers = (unsigned)c->gpus.workers_per_device,
+        .lanes_per_worker = (unsigned)c->gpus.lanes_per_worker,
         .worker_threads = (unsigned)threads,
         .no_express = !c->scheduler.express_workers,
         .memory_budget_bytes = c->memory.total_budget_bytes,

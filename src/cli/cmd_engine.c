@@ -20,7 +20,7 @@ static void take_over_logging(void) {
 }
 
 static int run_worker(const cli_command *self, int argc, char **argv) {
-    uint64_t fd = 0, threads = 0, lookahead = 0;
+    uint64_t fd = 0, threads = 0, lookahead = 0, lanes = 1;
     const char *prepared = NULL;
     zk_worker_options worker = {
         .cuda_count = zk_backend_cuda_count, .cuda_open = zk_backend_open_cuda, .cuda_memory = zk_backend_cuda_memory};
@@ -31,6 +31,7 @@ static int run_worker(const cli_command *self, int argc, char **argv) {
         {"device", "NAME", CLI_STRING, &worker.device,
          "cpu (default), cuda:N; probe: tells the number of devices, ends"},
         {"lookahead", "N", CLI_U64, &lookahead, "partitions to prepare beside the proof of another (default 0)"},
+        {"lanes", "N", CLI_U64, &lanes, "partitions side by side, 1 or 2, as far as there is room (default 1)"},
         {"params", "DIR", CLI_STRING, &worker.param_cache, "folder of the key files", true},
         {"prepared", "auto|off", CLI_STRING, &prepared, "prepared keys beside key files: used (default), or not"},
         {"spool", "DIR", CLI_STRING, &worker.spool_dir, "folder of the jobs", true},
@@ -40,11 +41,12 @@ static int run_worker(const cli_command *self, int argc, char **argv) {
     cuzk_status status = CUZK_OK;
     ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], NULL, 0, &help, &err));
     if (help) goto out;
-    if (fd > INT32_MAX || threads > 1024 || lookahead > 1024)
-        ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--fd, --threads or --lookahead: the number is too large"));
+    if (fd > INT32_MAX || threads > 1024 || lookahead > 1024 || lanes > 2)
+        ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--fd, --threads, --lookahead or --lanes: the number is too large"));
     take_over_logging();
     worker.no_prepared = prepared && strcmp(prepared, "off") == 0;
     worker.fd = (int)fd;
+    worker.n_lanes = (unsigned)lanes;
     worker.n_threads = (unsigned)threads;
     worker.lookahead = (unsigned)lookahead;
     status = zk_worker_run(&worker, &err);

@@ -60,6 +60,9 @@ const zk_config_key zk_config_keys[] = {
      "CPU threads of a worker; 0: one per usable CPU"},
     {"gpus.gpu_workers_per_device", ZK_CONFIG_NUMBER, AT(gpus.workers_per_device), 1, 64, "1", NULL, NULL, 0,
      "worker processes per device"},
+    {"gpus.lanes_per_worker", ZK_CONFIG_NUMBER, AT(gpus.lanes_per_worker), 0, 2, "0", NULL, NULL, 0,
+     "partitions that such a process proves side by side; 0: two where the device has room beside the keys, if the "
+     "process is the only one"},
     {"scheduler.max_batch_size", ZK_CONFIG_NUMBER, AT(scheduler.max_batch_size), 0, 4096, "0", NULL, NULL, 0,
      "jobs of one circuit that a worker proves in a row past an older job of another; 0: as max_batch_wait_ms allows"},
     {"scheduler.max_batch_wait_ms", ZK_CONFIG_NUMBER, AT(scheduler.max_batch_wait_ms), 0, DAY_MS, "5000", NULL, NULL, 0,

@@ -10,10 +10,13 @@ engine_circuit *engine_lane_circuit(engine_lane *lane, zk_proof_kind kind, uint6
     return NULL;
 }
 
-bool engine_circuit_in_use(const engine_lane *lane, const engine_circuit *c) {
-    const engine_task *task = &lane->task;
+static bool task_uses(const engine_task *task, const engine_circuit *c) {
     bool uses = task->type == TASK_PREPARE || task->type == TASK_PROVE || task->type == TASK_LOAD;
-    return c->loading || (uses && task->kind == c->kind && task->sector_bytes == c->sector_bytes);
+    return uses && task->kind == c->kind && task->sector_bytes == c->sector_bytes;
+}
+
+bool engine_circuit_in_use(const engine_lane *lane, const engine_circuit *c) {
+    return c->loading || task_uses(&lane->task, c) || (lane->beside && task_uses(&lane->beside->task, c));
 }
 
 void engine_lane_forget_circuit(engine_lane *lane, engine_circuit *circuit) {
@@ -30,6 +33,7 @@ static uint64_t room(const engine_pool *pool) {
 }
 
 void engine_lane_measure(engine_lane *lane, uint64_t own_bytes) {
+    lane = lane->first;
     uint64_t base = own_bytes > lane->host_bytes ? own_bytes - lane->host_bytes : 0;
     /* Memory that was reserved need not be touched yet, so that a process looks smaller than it is. */
     if (own_bytes && base < lane->base_bytes) return;
@@ -40,6 +44,7 @@ void engine_lane_measure(engine_lane *lane, uint64_t own_bytes) {
 
 void engine_release(engine_lane *lane, uint64_t bytes, uint64_t host_bytes) {
     zk_engine *engine = lane->engine;
+    lane = lane->first;
     if (on_host(lane)) host_bytes += bytes, bytes = 0;
     if (host_bytes > lane->host_bytes) host_bytes = lane->host_bytes;
     if (bytes > lane->device_bytes) bytes = lane->device_bytes;
@@ -66,7 +71,8 @@ static engine_circuit *least_used(engine_lane **owner, zk_engine *engine, engine
     uint64_t min_idle = asking->task.type == TASK_LOAD ? engine->options.eviction_min_idle_ms * 1000000 : 0;
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         engine_lane *lane = &engine->lanes[i];
-        if (lane->on->pool != pool || (lane != asking && lane->task.type != TASK_NONE)) continue;
+        bool busy = engine_lane_is_busy(lane) || engine_lane_is_busy(lane->beside);
+        if (lane->on->pool != pool || (lane != asking->first && busy)) continue;
         for (unsigned k = 0; k < lane->n_circuits; k++) {
             engine_circuit *c = &lane->circuits[k];
             if (c->evict_wanted || engine_circuit_in_use(lane, c)) continue;
@@ -79,13 +85,19 @@ static engine_circuit *least_used(engine_lane **owner, zk_engine *engine, engine
     return best;
 }
 
+static bool works_on(const engine_lane *lane) { return engine_lane_is_busy(lane) && !lane->waiting_memory; }
+
 /* Whether memory of the pool will become free without this lane's help. */
 static bool others_hold(const zk_engine *engine, const engine_lane *asking, const engine_pool *pool) {
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         const engine_lane *lane = &engine->lanes[i];
         bool has = pool == &engine->host ? lane->host_bytes > 0 : lane->on->pool == pool && lane->device_bytes > 0;
-        if (lane == asking || !has) continue;
-        if (lane->task.type != TASK_NONE && !lane->waiting_memory) return true;
+        if (lane == asking->first) {
+            if (works_on(engine_lane_other(asking))) return true;
+            continue;
+        }
+        if (!has) continue;
+        if (works_on(lane) || works_on(lane->beside)) return true;
         for (unsigned k = 0; k < lane->n_circuits; k++)
             if (lane->circuits[k].evict_wanted) return true;
     }
@@ -110,7 +122,7 @@ static engine_grant make_room(engine_circuit *victim, engine_lane *lane, const e
     engine_lane *owner = NULL;
     if (pool == &engine->host && engine_warm_unlock(engine)) return GRANT_WAIT;
     engine_circuit *c = least_used(&owner, engine, lane, pool);
-    if (c && owner == lane) {
+    if (c && owner == lane->first) {
         *victim = *c;
         return GRANT_EVICT;
     }
@@ -132,10 +144,18 @@ engine_grant engine_reserve(engine_circuit *victim, engine_lane *lane, uint64_t 
     for (unsigned i = 0; i < 2; i++) {
         uint64_t budget = wanted[i].pool->budget_bytes;
         budget -= wanted[i].pool->base_bytes < budget ? wanted[i].pool->base_bytes : budget;
-        if (wanted[i].bytes > budget || fixed(lane, wanted[i].pool) > budget - wanted[i].bytes) return GRANT_NEVER;
+        if (wanted[i].bytes > budget) return GRANT_NEVER;
+        if (engine_lane_is_busy(engine_lane_other(lane))) continue; /* what its task has comes back */
+        if (fixed(lane->first, wanted[i].pool) > budget - wanted[i].bytes) return GRANT_NEVER;
     }
     for (unsigned i = 0; i < 2; i++)
         if (wanted[i].bytes > room(wanted[i].pool)) return make_room(victim, lane, wanted[i].pool);
-    take(lane, bytes, host_bytes);
+    take(lane->first, bytes, host_bytes);
     return GRANT_YES;
+}
+
+bool engine_reserve_free(engine_lane *lane, uint64_t bytes) {
+    if (on_host(lane) || bytes > room(lane->on->pool)) return false;
+    take(lane->first, bytes, 0);
+    return true;
 }

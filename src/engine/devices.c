@@ -20,7 +20,7 @@ static cuzk_status probe(unsigned *n, char why[512], const zk_engine_options *op
     pid_t pid = 0;
     int fd = -1;
     *n = 0;
-    ZK_TRY(engine_spawn(&pid, &fd, options, "probe", 0, err));
+    ZK_TRY(engine_spawn(&pid, &fd, 1, options, "probe", 0, err));
     cuzk_status status = zk_ipc_receive(&hello, NULL, fd, PROBE_TIMEOUT_S * 1000, err);
     close(fd);
     kill(pid, SIGKILL);

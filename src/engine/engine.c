@@ -77,6 +77,7 @@ static cuzk_status take_options(zk_engine *engine, const zk_engine_options *give
     if (given->fleet_machine) ZK_TRY(copy_text(&o->fleet_machine, given->fleet_machine, NULL, err));
     DEFAULT(fleet_lease_ms, 30000);
     DEFAULT(n_workers, 1);
+    DEFAULT(lanes_per_worker, o->n_workers == 1 ? 2 : 1);
     DEFAULT(max_content_bytes, (uint64_t)1 << 30);
     DEFAULT(max_queued, 10000);
     DEFAULT(retention_ms, UINT64_C(24) * 3600 * 1000);
@@ -264,9 +265,17 @@ static void add_lane(zk_engine *engine, engine_role role, engine_device *on, zk_
     engine_lane *lane = &engine->lanes[engine->n_lanes];
     *lane = (engine_lane){.engine = engine, .id = engine->n_lanes++, .state = ZK_WORKER_OFF, .fd = -1};
     lane->role = role;
+    lane->first = lane;
     lane->on = on;
     lane->min_priority = min_priority;
     snprintf(lane->device_kind, sizeof lane->device_kind, "%s", on->kind);
+}
+
+static void add_second(zk_engine *engine, engine_lane *first) {
+    if (engine_device_is_cpu(first->on)) return;
+    add_lane(engine, first->role, first->on, first->min_priority);
+    first->beside = &engine->lanes[engine->n_lanes - 1];
+    first->beside->first = first;
 }
 
 static cuzk_status start_lanes(zk_engine *engine, cuzk_err *err) {
@@ -274,10 +283,11 @@ static cuzk_status start_lanes(zk_engine *engine, cuzk_err *err) {
     engine_device *cpu = &engine->devices[engine->n_devices];
     bool devices = false;
     for (unsigned i = 0; i < engine->n_devices; i++) devices |= !engine_device_is_cpu(&engine->devices[i]);
-    size_t max = (size_t)engine->n_devices * o->n_workers + 2 + o->n_checkers;
+    unsigned n_ordinary = engine->n_devices * o->n_workers;
+    size_t max = 2 * (size_t)n_ordinary + 2 + o->n_checkers;
     engine->lanes = zk_calloc(max, sizeof *engine->lanes);
     if (!engine->lanes) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %zu workers", max);
-    for (unsigned i = 0; i < engine->n_devices * o->n_workers; i++)
+    for (unsigned i = 0; i < n_ordinary; i++)
         add_lane(engine, ROLE_ORDINARY, &engine->devices[i / o->n_workers], ZK_PRIORITY_LOW);
     /* Beside devices, what is urgent and small goes to the CPU when they are busy; what is large would take it minutes.
      */
@@ -286,6 +296,7 @@ static cuzk_status start_lanes(zk_engine *engine, cuzk_err *err) {
     engine->checks_apart = devices && !o->no_checkers;
     for (unsigned i = 0; i < o->n_checkers && engine->checks_apart; i++)
         add_lane(engine, ROLE_CHECKER, cpu, ZK_PRIORITY_LOW);
+    for (unsigned i = 0; i < n_ordinary && o->lanes_per_worker > 1; i++) add_second(engine, &engine->lanes[i]);
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         engine->lanes[i].text = zk_malloc(ZK_IPC_MAX_TEXT + 1);
         if (!engine->lanes[i].text) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for worker %u", i);

@@ -51,7 +51,10 @@ typedef struct zk_engine_options {
     const char *devices;
     unsigned n_workers;      /* ordinary worker processes of each device; 1 */
     unsigned worker_threads; /* of each; 0: all usable CPUs */
-    bool no_express;         /* no workers of their own for CRITICAL and HIGH */
+    /* Partitions that a worker of a device proves side by side, where there is memory for two beside the keys: 1, or 2;
+     * 0: 2 if it is the only one of its device. A CPU proves one. */
+    unsigned lanes_per_worker;
+    bool no_express; /* no workers of their own for CRITICAL and HIGH */
 
     /* Work beside a device: its worker makes the inputs of the partitions that come next, other workers check vanilla
      * proofs. Without it, and on CPUs, a job is checked before its first partition. */
@@ -261,7 +264,9 @@ typedef enum zk_worker_state {
 const char *zk_worker_state_name(zk_worker_state state);
 
 typedef struct zk_worker_view {
-    unsigned id;      /* 0 .. n_workers - 1 */
+    unsigned id;
+    unsigned process; /* id of the worker whose process it is: another one's if two prove in it side by side, which has
+                         the figures of the process */
     bool checks_only; /* checks vanilla proofs beside devices, proves nothing */
     int pid;          /* 0: no process */
     zk_worker_state state;

@@ -79,7 +79,8 @@ typedef struct engine_circuit {
     zk_proof_kind kind;
     uint64_t sector_bytes, bytes, host_bytes, last_used_ns; /* reserved: of the device, of the host beside it */
     bool loading, evict_wanted, prepared;
-    engine_vk *vk; /* held; of the file that the worker has loaded. NULL: not known yet */
+    unsigned n_lanes; /* partitions of it that the process can prove side by side */
+    engine_vk *vk;    /* held; of the file that the worker has loaded. NULL: not known yet */
 } engine_circuit;
 
 typedef enum engine_task_type {
@@ -147,12 +148,20 @@ typedef struct engine_promise {
     uint32_t partition;
 } engine_promise;
 
+/* What the end of a process means for a task beside the one for which it ended: a try, as an error of the device or a
+ * death may be of either, or none. */
+typedef enum engine_loss { LOSS_NONE, LOSS_COUNTS, LOSS_IS_FREE } engine_loss;
+
 typedef enum engine_role { ROLE_ORDINARY, ROLE_EXPRESS, ROLE_CHECKER } engine_role;
 
 struct engine_lane {
     struct zk_engine *engine;
     unsigned id;
     engine_role role;
+    /* A second lane proves beside another one in its process, with a socket and tasks of its own; process, keys and
+     * memory are the first one's. */
+    engine_lane *first, *beside; /* of a lane alone: itself, NULL */
+    engine_loss loss;            /* of the task, if the process has ended */
     engine_device *on;
     pthread_t thread;
     bool started;
@@ -161,6 +170,8 @@ struct engine_lane {
     bool stopped;
     uint64_t stop_start_ns, stopped_ns; /* of the task */
     pid_t pid;                          /* 0: none */
+    bool ending;                        /* somebody is waiting for its end */
+    char how[96];                       /* it ended */
     int fd;
     char device_kind[8], device[96];
     uint64_t device_total_bytes, device_free_bytes; /* of a device with memory of its own */
@@ -324,6 +335,13 @@ cuzk_status engine_devices_find(zk_engine *engine, const char *text, cuzk_err *e
 /* Needs the lock, as the others. */
 bool engine_device_fits(const engine_device *device, zk_proof_kind kind, uint64_t sector_bytes);
 void engine_device_unfit(engine_device *device, zk_proof_kind kind, uint64_t sector_bytes);
+/* Whether it proves beside another one in its process. */
+static inline bool engine_lane_is_second(const engine_lane *lane) { return lane->first != lane; }
+/* The lane in the same process; NULL: there is none. */
+static inline engine_lane *engine_lane_other(const engine_lane *lane) {
+    return engine_lane_is_second(lane) ? lane->first : lane->beside;
+}
+static inline bool engine_lane_is_busy(const engine_lane *lane) { return lane && lane->task.type != TASK_NONE; }
 static inline bool engine_device_is_cpu(const engine_device *device) { return device->kind[1] == 'p'; }
 
 /* ---- schedule.c: need the lock ---- */
@@ -353,6 +371,8 @@ typedef enum engine_grant { GRANT_YES, GRANT_WAIT, GRANT_EVICT, GRANT_LATER, GRA
 /* GRANT_EVICT: *victim of this lane must go first. */
 engine_grant engine_reserve(engine_circuit *victim, engine_lane *lane, uint64_t bytes, uint64_t host_bytes);
 void engine_release(engine_lane *lane, uint64_t bytes, uint64_t host_bytes);
+/* Memory of the device, if it is free now. */
+bool engine_reserve_free(engine_lane *lane, uint64_t bytes);
 /* The process has this much memory of its own: what of it is not reserved is its base. */
 void engine_lane_measure(engine_lane *lane, uint64_t own_bytes);
 engine_circuit *engine_lane_circuit(engine_lane *lane, zk_proof_kind kind, uint64_t sector_bytes);
@@ -375,7 +395,8 @@ bool engine_warm_unlock(zk_engine *engine);
  * (may be NULL: any). Without the lock. */
 cuzk_status engine_vk_hold(engine_vk **vk, zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes,
                            const zk_file_identity *expected, cuzk_err *err);
-void engine_vk_drop(engine_vk *vk); /* needs the lock; NULL is fine */
+void engine_vk_keep(engine_vk *vk); /* these need the lock */
+void engine_vk_drop(engine_vk *vk); /* NULL is fine */
 void engine_vks_free(zk_engine *engine);
 /* Whether the proof of a partition holds for the content that was accepted. BAD_PROOF: no. Else it could not be told:
  * the content is damaged, or gone with its job; no memory. Without the lock. */
@@ -386,13 +407,15 @@ cuzk_status engine_proof_check(zk_engine *engine, engine_job *job, engine_vk *vk
 void *engine_lane_main(void *lane);
 
 /* ---- process.c ---- */
-/* A worker process for a device; *fd is the socket to it. */
-cuzk_status engine_spawn(pid_t *pid, int *fd, const zk_engine_options *options, const char *device, unsigned lookahead,
-                         cuzk_err *err);
+/* A worker process for a device; fds[n_lanes] are the sockets to it. */
+cuzk_status engine_spawn(pid_t *pid, int *fds, unsigned n_lanes, const zk_engine_options *options, const char *device,
+                         unsigned lookahead, cuzk_err *err);
 /* These need the lock, which is given up meanwhile. */
 cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err);
-/* The process is over, or is to be (force): nothing of it is left afterwards. `how` (may be NULL) says how it ended. */
-void engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how);
+/* The process is over, or is to be (force): nothing of it is left afterwards. `how` (may be NULL) says how it ended.
+ * The lane beside sees that by itself if it has a task; its `loss` may be set before. Returns whether it was this lane
+ * that ended it, not the one beside. */
+bool engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how);
 void engine_lane_retire(engine_lane *lane, const char *why);
 /* All of the device; those that are busy when their task is over. */
 void engine_device_retire(engine_lane *lane, const char *why);
@@ -406,7 +429,8 @@ void engine_task_checked(engine_lane *lane);
 bool engine_task_proved(engine_lane *lane, const zk_ipc_message *done);
 /* Returns whether the process can go on. */
 bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done);
-void engine_task_crashed(engine_lane *lane, const char *how, cuzk_err *err);
+/* seen: by this lane first. */
+void engine_task_crashed(engine_lane *lane, bool seen, const char *how, cuzk_err *err);
 void engine_fail_job(engine_lane *lane, cuzk_status status, const char *message);
 /* Whether the prepared key of a circuit is left alone. */
 bool engine_mistrusts(const zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes);
@@ -431,7 +455,7 @@ void *engine_fleet_main(void *engine);
 
 /* ---- status.c: need the lock ---- */
 void engine_observe(zk_engine *engine, unsigned histogram, uint64_t ns);
-void engine_trace_add(zk_engine *engine, const char *job_id, int pid, const char *text, size_t n_text);
+void engine_trace_add(zk_engine *engine, const char *job_id, const engine_lane *lane, const char *text, size_t n_text);
 
 /* ---- evidence.c: without the lock ---- */
 void engine_keep_evidence(zk_engine *engine, const engine_job *job, const engine_lane *lane,

@@ -387,7 +387,8 @@ cuzk_status engine_fleet_beat(zk_engine *engine, cuzk_err *err) {
     size_t n = 0;
     zk_journal_unit *units = list_units(&n, engine);
     uint32_t n_workers = 0;
-    for (unsigned i = 0; i < engine->n_lanes; i++) n_workers += engine->lanes[i].role == ROLE_ORDINARY;
+    for (unsigned i = 0; i < engine->n_lanes; i++)
+        n_workers += engine->lanes[i].role == ROLE_ORDINARY && !engine_lane_is_second(&engine->lanes[i]);
     cuzk_status status = engine->journal->ops->beat(engine->journal, n_workers, units, n, err);
     free(units);
     machine_list list = {0};

@@ -28,6 +28,7 @@ typedef enum zk_ipc_type {
     ZK_IPC_RELEASE,    /* this much is free again */
     ZK_IPC_EVICTED,    /* what keys took is free */
     ZK_IPC_LOADED,     /* keys and workspace of a circuit are there */
+    ZK_IPC_LANES,      /* how many partitions of a circuit it can prove side by side now; without a kind: of all */
     ZK_IPC_KEY_FILE,   /* may keys be loaded from this file? */
     ZK_IPC_KEY_DIGEST, /* and now that its digest is known? */
     ZK_IPC_STAGE,      /* a stage begins */
@@ -44,9 +45,11 @@ typedef struct zk_ipc_message {
     /* RESERVE, RELEASE, EVICTED, LOADED: of the device, and of the host if that is something else. Without a kind they
      * are of the host. HELLO: what may be taken of the device, 0 if not known. */
     uint64_t bytes, host_bytes;
-    bool check;    /* PREPARE: also the vanilla proof */
-    bool plain;    /* PROVE, LOAD: a prepared key is not to be used */
-    bool prepared; /* LOADED, DONE of PROVE: a prepared key is */
+    uint32_t n_lanes; /* LANES; `bytes` of the device are free again */
+    bool optional;    /* RESERVE: of the device, only if it is free now; nothing is evicted for it */
+    bool check;       /* PREPARE: also the vanilla proof */
+    bool plain;       /* PROVE, LOAD: a prepared key is not to be used */
+    bool prepared;    /* LOADED, DONE of PROVE: a prepared key is */
     char stage[ZK_STAGE_NAME_BYTES];
     uint64_t device_total_bytes, device_free_bytes; /* HELLO, DONE; 0: not known */
     /* HELLO */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/bytes.h"
@@ -147,6 +148,16 @@ static cuzk_status answer_reserve(engine_lane *lane, const zk_ipc_message *asked
     return status;
 }
 
+/* Memory for a second lane, which is worth no waiting. Needs the lock, which is given up meanwhile. */
+static cuzk_status answer_optional(engine_lane *lane, const zk_ipc_message *asked) {
+    bool yes = engine_reserve_free(lane, asked->bytes);
+    zk_ipc_message answer = {.type = yes ? ZK_IPC_GRANTED : ZK_IPC_DENIED, .status = CUZK_EXHAUSTED};
+    unlock(lane);
+    cuzk_status status = zk_ipc_send(lane->fd, &answer, NULL, 0, NULL);
+    lock(lane);
+    return status;
+}
+
 /* A worker is about to load keys, or has, and knows the digest of the file. Needs the lock, which is given up
  * meanwhile.
  */
@@ -200,6 +211,7 @@ static cuzk_status handle(engine_lane *lane, const zk_ipc_message *m, const char
         stage_began(lane, m->stage);
         return CUZK_OK;
     case ZK_IPC_RESERVE:
+        if (m->optional) return answer_optional(lane, m);
         *asked = *m;
         return answer_reserve(lane, asked);
     case ZK_IPC_RELEASE:
@@ -222,12 +234,20 @@ static cuzk_status handle(engine_lane *lane, const zk_ipc_message *m, const char
         }
         asked->type = 0;
         return CUZK_OK;
+    case ZK_IPC_LANES:
+        for (unsigned i = 0; i < lane->n_circuits; i++) {
+            c = &lane->circuits[i];
+            if (!m->kind || (c->kind == (zk_proof_kind)m->kind && c->sector_bytes == m->sector_bytes))
+                c->n_lanes = m->n_lanes;
+        }
+        engine_release(lane, m->bytes, 0); /* wakes those who may go on */
+        return CUZK_OK;
     case ZK_IPC_KEY_FILE:
     case ZK_IPC_KEY_DIGEST:
         return answer_key_file(lane, m);
     case ZK_IPC_MEMORY:
-        free(lane->memory_text);
-        lane->memory_text = zk_strdup(text);
+        free(lane->first->memory_text);
+        lane->first->memory_text = zk_strdup(text);
         return CUZK_OK;
     default:
         return CUZK_INTERNAL;
@@ -306,6 +326,13 @@ static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text,
     return status == CUZK_IO ? status : ZK_FAIL(err, CUZK_IO, "the worker said what it should not");
 }
 
+/* The process has ended while the task was: its socket is of no use. Needs the lock. */
+static void let_go(engine_lane *lane) {
+    if (lane->first->pid || lane->fd < 0) return;
+    close(lane->fd);
+    lane->fd = -1;
+}
+
 /* Needs the lock, which is given up meanwhile. */
 static void run_task(engine_lane *lane, char *text) {
     zk_engine *engine = lane->engine;
@@ -323,26 +350,26 @@ static void run_task(engine_lane *lane, char *text) {
     lane->waiting_memory = false;
     if (status != CUZK_OK) {
         char how[96] = "";
-        engine_lane_end(lane, true, how, sizeof how);
+        bool seen = engine_lane_end(lane, true, how, sizeof how);
         if (engine->stopping) {
             if (task->job) engine_give_back(lane, false, 0);
             engine_finish_call(lane, CUZK_CANCELLED, "the engine ends", NULL);
         } else {
-            engine_task_crashed(lane, how, &err);
+            engine_task_crashed(lane, seen, how, &err);
         }
     } else {
         engine_settle_circuits(lane);
-        lane->retire_pending_bytes = done.retire_pending_bytes;
-        lane->retire_pending_items = done.retire_pending_items;
-        engine_lane_measure(lane, zk_memory_own_of(lane->pid));
-        if (done.device_total_bytes) lane->device_free_bytes = done.device_free_bytes;
+        lane->first->retire_pending_bytes = done.retire_pending_bytes;
+        lane->first->retire_pending_items = done.retire_pending_items;
+        if (lane->first->pid) engine_lane_measure(lane, zk_memory_own_of(lane->first->pid));
+        if (done.device_total_bytes) lane->first->device_free_bytes = done.device_free_bytes;
         if (task->type == TASK_FORGET) {
             lane->job_at_hand[0] = 0;
             lane->looked_ahead = false;
         }
         engine->traced_ns += done.total_ns;
         engine->unaccounted_ns += done.unaccounted_ns;
-        if (task->job) engine_trace_add(engine, task->job->meta.job_id, (int)lane->pid, text, done.n_text);
+        if (task->job) engine_trace_add(engine, task->job->meta.job_id, lane, text, done.n_text);
         bool good = true;
         if (!task->job)
             engine_finish_call(lane, (cuzk_status)done.status, done.message, &done);
@@ -355,16 +382,18 @@ static void run_task(engine_lane *lane, char *text) {
         else
             good = engine_task_proved(lane, &done);
         if (lane->retire) engine_lane_retire(lane, "wrong proofs of its device");
-        if (!good || lane->state == ZK_WORKER_RETIRED) engine_lane_end(lane, true, NULL, 0);
+        if (!good || lane->first->state == ZK_WORKER_RETIRED) engine_lane_end(lane, true, NULL, 0);
     }
     if (task->job) {
         engine_served(engine, task->job->meta.miner_id, zk_now_ns() - task->start_ns);
         engine_fleet_return(lane, task);
         engine_job_drop(task->job);
     }
+    let_go(lane);
     *task = (engine_task){0};
     lane->stage[0] = 0;
-    if (lane->state != ZK_WORKER_RETIRED) lane->state = lane->pid ? ZK_WORKER_IDLE : ZK_WORKER_OFF;
+    lane->loss = LOSS_NONE;
+    if (lane->state != ZK_WORKER_RETIRED) lane->state = lane->first->pid ? ZK_WORKER_IDLE : ZK_WORKER_OFF;
     lane->idle_since_ns = zk_now_ns();
     engine_balance(engine);
     pthread_cond_broadcast(&engine->work);
@@ -376,7 +405,7 @@ static void run_task(engine_lane *lane, char *text) {
 /* A worker that ended while it had nothing to do. Needs the lock. */
 static void look_after_idle(engine_lane *lane) {
     zk_engine *engine = lane->engine;
-    if (!lane->pid) return;
+    if (!lane->pid || engine_lane_is_busy(lane->beside)) return; /* that sees it by itself */
     siginfo_t info = {0};
     bool gone = waitid(P_PID, (id_t)lane->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
     bool unused = engine->options.worker_idle_ms && lane->min_priority > ZK_PRIORITY_LOW &&
@@ -412,6 +441,7 @@ static void start_ahead_of_work(engine_lane *lane) {
     zk_engine *engine = lane->engine;
     cuzk_err err = {0};
     bool wanted = lane->broken || (lane->role != ROLE_EXPRESS && lane->state == ZK_WORKER_OFF);
+    if (engine_lane_is_second(lane) || lane->ending || (lane->beside && lane->beside->fd >= 0 && !lane->pid)) return;
     if (!wanted || engine->draining || lane->not_before_ns > zk_now_ns()) return;
     if (engine_lane_start(lane, &err) != CUZK_OK) {
         start_failed(lane, &err);
@@ -425,6 +455,7 @@ static void start_ahead_of_work(engine_lane *lane) {
 
 static void say_goodbye(engine_lane *lane) {
     zk_ipc_message bye = {.type = ZK_IPC_EXIT};
+    if (engine_lane_is_second(lane)) return;
     bool gone = lane->pid && zk_ipc_send(lane->fd, &bye, NULL, 0, NULL) != CUZK_OK;
     engine_lane_end(lane, gone, NULL, 0);
 }
@@ -443,7 +474,7 @@ void *engine_lane_main(void *ctx) {
             if (!engine_fleet_take(&task, lane)) continue;
             engine_task_begins(engine, &task);
             lane->task = task;
-            if (!lane->pid && engine_lane_start(lane, &err) != CUZK_OK) {
+            if (!engine_lane_is_second(lane) && !lane->pid && engine_lane_start(lane, &err) != CUZK_OK) {
                 if (task.job) engine_give_back(lane, false, 0);
                 start_failed(lane, &err);
                 engine_finish_call(lane, CUZK_DEVICE, err.message, NULL);

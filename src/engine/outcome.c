@@ -112,11 +112,18 @@ void engine_task_checked(engine_lane *lane) {
 /* Whether the proof holds; that the worker found so counts for nothing. Needs the lock, which is given up meanwhile. */
 static cuzk_status verify(engine_lane *lane, const zk_ipc_message *done, cuzk_err *err) {
     engine_job *job = lane->task.job;
-    const engine_circuit *c = engine_lane_circuit(lane, (zk_proof_kind)job->meta.kind, job->meta.sector_bytes);
-    engine_vk *vk = c ? c->vk : NULL; /* held by the lane, whose thread this is */
+    zk_proof_kind kind = (zk_proof_kind)job->meta.kind;
+    uint64_t sector_bytes = job->meta.sector_bytes;
+    const engine_circuit *c = engine_lane_circuit(lane->first, kind, sector_bytes);
+    engine_vk *vk = c ? c->vk : NULL;
+    cuzk_status status = CUZK_OK;
+    if (vk) engine_vk_keep(vk);
     unlock(lane);
-    cuzk_status status = engine_proof_check(lane->engine, job, vk, lane->task.partition, done->proof, err);
+    if (!vk) /* the lane beside has lost the process meanwhile */
+        status = engine_vk_hold(&vk, lane->engine, kind, sector_bytes, NULL, err);
+    if (status == CUZK_OK) status = engine_proof_check(lane->engine, job, vk, lane->task.partition, done->proof, err);
     lock(lane);
+    engine_vk_drop(vk);
     return status;
 }
 
@@ -144,7 +151,7 @@ bool engine_task_proved(engine_lane *lane, const zk_ipc_message *done) {
     for (unsigned i = 0; i < 6; i++) engine_observe(engine, HISTOGRAM_STAGES + i, done->stage_ns[i]);
     if (!done->already_loaded) engine_observe(engine, HISTOGRAM_SRS, done->srs_load_ns);
     lane->n_proved++;
-    lane->n_bad = 0;
+    lane->first->n_bad = 0;
     engine->n_ahead += done->input_ahead;
     bool single = job->n_partitions == 1, shared = zk_journal_is_shared(engine->journal), first = true;
     unlock(lane);
@@ -216,16 +223,16 @@ static void too_large(engine_lane *lane, cuzk_status status, const char *message
 static bool another_suits(const engine_lane *lane) {
     for (unsigned i = 0; i < lane->engine->n_lanes; i++) {
         const engine_lane *other = &lane->engine->lanes[i];
-        if (other->on != lane->on && other->n_bad < 2 && engine_lane_suits(other, lane->task.job)) return true;
+        if (other->on != lane->on && other->first->n_bad < 2 && engine_lane_suits(other, lane->task.job)) return true;
     }
     return false;
 }
 
 /* A device that fails again and again rests longer and longer, while others can do its work. Needs the lock. */
 static void rest(engine_lane *lane) {
-    unsigned n = ++lane->n_bad;
+    unsigned n = ++lane->first->n_bad;
     if (n < 2 || !lane->task.job || !another_suits(lane)) return;
-    lane->not_before_ns = zk_now_ns() + ((uint64_t)1 << (n < 7 ? n - 2 : 5)) * SECOND_NS;
+    lane->first->not_before_ns = zk_now_ns() + ((uint64_t)1 << (n < 7 ? n - 2 : 5)) * SECOND_NS;
 }
 
 bool engine_mistrusts(const zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes) {
@@ -267,7 +274,9 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
             engine_fail_job(lane, CUZK_DEVICE, "no worker is left: all were retired for wrong proofs");
         else if (!again)
             engine_fail_job(lane, status, done->message);
-        return false; /* with fresh memory next time */
+        engine_lane *other = engine_lane_other(lane);
+        if (engine_lane_is_busy(other)) other->loss = LOSS_IS_FREE; /* a wrong proof says nothing about the next */
+        return false;                                               /* with fresh memory next time */
     }
     if (zk_journal_is_shared(engine->journal) && status == CUZK_NOT_FOUND) { /* keys; others may have them */
         engine_give_back(lane, false, 0);
@@ -319,23 +328,25 @@ void engine_finish_call(engine_lane *lane, cuzk_status status, const char *messa
 /* Circuits whose loading did not come to an end are not there. */
 void engine_settle_circuits(engine_lane *lane) {
     uint64_t now = zk_now_ns();
-    for (unsigned i = lane->n_circuits; i-- > 0;) {
-        engine_circuit *c = &lane->circuits[i];
+    for (unsigned i = lane->first->n_circuits; i-- > 0;) {
+        engine_circuit *c = &lane->first->circuits[i];
         if (c->kind == lane->task.kind && c->sector_bytes == lane->task.sector_bytes) c->last_used_ns = now;
-        if (c->loading) engine_lane_forget_circuit(lane, c);
+        if (c->loading && !engine_lane_is_second(lane)) engine_lane_forget_circuit(lane, c);
     }
 }
 
-void engine_task_crashed(engine_lane *lane, const char *how, cuzk_err *err) {
+void engine_task_crashed(engine_lane *lane, bool seen, const char *how, cuzk_err *err) {
     zk_engine *engine = lane->engine;
     char text[512];
     snprintf(text, sizeof text, "the worker process died (%s)", how);
-    engine->n_crashes++;
-    lane->n_crashes++;
-    rest(lane);
+    if (seen) {
+        engine->n_crashes++;
+        lane->first->n_crashes++;
+        rest(lane);
+    }
     ZK_LOG_ERROR("worker died", zk_kv_u64("worker", lane->id), zk_kv_str("how", how), zk_kv_str("error", err->message),
                  zk_kv_str("job", lane->task.job ? lane->task.job->meta.job_id : ""), zk_kv_str("stage", lane->stage));
-    if (lane->task.job && !engine_give_back(lane, true, 0)) {
+    if (lane->task.job && !engine_give_back(lane, lane->loss != LOSS_IS_FREE, 0)) {
         snprintf(text, sizeof text, "given up after %" PRIu32 " attempts: the worker process died each time (%s) in %s",
                  engine->options.max_attempts, how, lane->stage[0] ? lane->stage : "its first step");
         engine_fail_job(lane, CUZK_DEVICE, text);

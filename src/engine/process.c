@@ -1,5 +1,6 @@
 /* The process of a worker, as the daemon sees it: started, greeted, ended. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -14,24 +15,42 @@
 #include "engine/engine_impl.h"
 #include "engine/memory.h"
 
-enum { START_TIMEOUT_MS = 30000, WORKER_FD = 3 };
+enum { START_TIMEOUT_MS = 30000, WORKER_FD = 3, MAX_LANES = 2 };
 
 extern char **environ;
 
 static void lock(engine_lane *lane) { pthread_mutex_lock(&lane->engine->lock); }
 static void unlock(engine_lane *lane) { pthread_mutex_unlock(&lane->engine->lock); }
 
-cuzk_status engine_spawn(pid_t *pid, int *fd, const zk_engine_options *o, const char *device, unsigned lookahead,
-                         cuzk_err *err) {
-    int pair[2];
+/* The ends of a socket: ours, and that of the process, which is above all numbers that it will have there. */
+static cuzk_status open_pair(int pair[2], cuzk_err *err) {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return ZK_FAIL(err, CUZK_EXHAUSTED, "worker: socketpair: %s", strerror(errno));
     int bytes = 4 * ZK_IPC_MAX_TEXT;
     for (int i = 0; i < 2; i++) setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-    char threads[16], number[16], ahead[16];
+    int above = fcntl(pair[1], F_DUPFD_CLOEXEC, WORKER_FD + MAX_LANES);
+    int code = errno;
+    close(pair[1]);
+    pair[1] = above;
+    if (above >= 0) return CUZK_OK;
+    close(pair[0]);
+    return ZK_FAIL(err, CUZK_EXHAUSTED, "worker: socket: %s", strerror(code));
+}
+
+cuzk_status engine_spawn(pid_t *pid, int *fds, unsigned n_lanes, const zk_engine_options *o, const char *device,
+                         unsigned lookahead, cuzk_err *err) {
+    int pair[MAX_LANES][2];
+    for (unsigned i = 0; i < n_lanes; i++) {
+        cuzk_status status = open_pair(pair[i], err);
+        if (status == CUZK_OK) continue;
+        for (unsigned k = 0; k < 2 * i; k++) close(pair[k / 2][k % 2]);
+        return status;
+    }
+    char threads[16], number[16], ahead[16], lanes[16];
     snprintf(threads, sizeof threads, "%u", o->worker_threads);
     snprintf(number, sizeof number, "%d", WORKER_FD);
     snprintf(ahead, sizeof ahead, "%u", lookahead);
+    snprintf(lanes, sizeof lanes, "%u", n_lanes);
     const char *argv[] = {o->worker_program,
                           "worker",
                           "--fd",
@@ -42,6 +61,8 @@ cuzk_status engine_spawn(pid_t *pid, int *fd, const zk_engine_options *o, const 
                           device,
                           "--lookahead",
                           ahead,
+                          "--lanes",
+                          lanes,
                           "--params",
                           o->param_cache,
                           "--prepared",
@@ -55,9 +76,8 @@ cuzk_status engine_spawn(pid_t *pid, int *fd, const zk_engine_options *o, const 
     posix_spawnattr_t attr;
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attr);
-    /* dup2 to the same number keeps the descriptor open across exec, too */
-    posix_spawn_file_actions_adddup2(&actions, pair[1], WORKER_FD);
-    posix_spawn_file_actions_addclosefrom_np(&actions, WORKER_FD + 1);
+    for (unsigned i = 0; i < n_lanes; i++) posix_spawn_file_actions_adddup2(&actions, pair[i][1], WORKER_FD + (int)i);
+    posix_spawn_file_actions_addclosefrom_np(&actions, WORKER_FD + (int)n_lanes);
     sigset_t none;
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attr, &none);
@@ -65,12 +85,12 @@ cuzk_status engine_spawn(pid_t *pid, int *fd, const zk_engine_options *o, const 
     int code = posix_spawn(pid, o->worker_program, &actions, &attr, (char *const *)(uintptr_t)argv, environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&actions);
-    close(pair[1]);
-    if (code != 0) {
-        close(pair[0]);
-        return ZK_FAIL(err, CUZK_IO, "worker: cannot start %s: %s", o->worker_program, strerror(code));
+    for (unsigned i = 0; i < n_lanes; i++) {
+        close(pair[i][1]);
+        fds[i] = pair[i][0];
+        if (code != 0) close(pair[i][0]);
     }
-    *fd = pair[0];
+    if (code != 0) return ZK_FAIL(err, CUZK_IO, "worker: cannot start %s: %s", o->worker_program, strerror(code));
     return CUZK_OK;
 }
 
@@ -82,35 +102,65 @@ static void describe_exit(char *text, size_t n, int status) {
         snprintf(text, n, "exit code %d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
 }
 
-/* The process is over, or is to be: nothing of it is left afterwards. Needs the lock, which is given up meanwhile. */
-void engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how) {
+/* Nothing that the process knew is known to the lane's next one. Needs the lock. */
+static void forget(engine_lane *lane) {
+    lane->state = lane->state == ZK_WORKER_RETIRED ? ZK_WORKER_RETIRED : ZK_WORKER_OFF;
+    lane->job_at_hand[0] = 0;
+    lane->looked_ahead = false;
+    engine_promises_drop(lane);
+}
+
+/* The lane beside was first to see it. Needs the lock, which is given up meanwhile. */
+static void await_end(engine_lane *lane, char *how, size_t n_how) {
+    while (lane->first->ending) pthread_cond_wait(&lane->engine->work, &lane->engine->lock);
+    if (how) snprintf(how, n_how, "%s", lane->first->how);
+    if (lane->fd >= 0) close(lane->fd);
+    lane->fd = -1;
+    forget(lane);
+}
+
+bool engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how) {
     zk_engine *engine = lane->engine;
-    pid_t pid = lane->pid;
+    engine_lane *first = lane->first, *other = engine_lane_other(lane);
+    pid_t pid = first->pid;
     int status = 0;
-    if (!pid) return;
-    bool stopped = lane->stopped;
-    lane->pid = 0; /* nobody sends it signals from now on: it is reaped here */
-    lane->stopped = false;
+    char text[sizeof first->how];
+    if (!pid) {
+        await_end(lane, how, n_how);
+        return false;
+    }
+    bool stopped = first->stopped;
+    first->pid = 0; /* nobody sends it signals from now on: it is reaped here */
+    first->stopped = false;
+    first->ending = true;
+    if (engine_lane_is_busy(other) && other->loss == LOSS_NONE) other->loss = LOSS_COUNTS;
     unlock(lane);
     if (force) kill(pid, SIGKILL);
     if (stopped)
         kill(pid, SIGCONT); /* only then: to go on disturbs one that is about to end and is looked at (leaks) */
     close(lane->fd);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
-    if (how) describe_exit(how, n_how, status);
+    describe_exit(text, sizeof text, status);
+    if (how) snprintf(how, n_how, "%s", text);
     lock(lane);
+    memcpy(first->how, text, sizeof text);
+    first->ending = false;
     lane->fd = -1;
-    lane->state = lane->state == ZK_WORKER_RETIRED ? ZK_WORKER_RETIRED : ZK_WORKER_OFF;
-    while (lane->n_circuits) engine_lane_forget_circuit(lane, &lane->circuits[0]);
-    lane->job_at_hand[0] = 0;
-    lane->looked_ahead = false;
-    engine_promises_drop(lane);
-    engine_release(lane, lane->device_bytes, lane->host_bytes);
-    engine_lane_measure(lane, 0);
-    free(lane->memory_text);
-    lane->memory_text = NULL;
-    lane->retire_pending_bytes = lane->retire_pending_items = 0;
+    forget(lane);
+    if (other && !engine_lane_is_busy(other)) { /* else its thread listens there */
+        if (other->fd >= 0) close(other->fd);
+        other->fd = -1;
+        forget(other);
+    }
+    while (first->n_circuits) engine_lane_forget_circuit(first, &first->circuits[0]);
+    engine_release(first, first->device_bytes, first->host_bytes);
+    engine_lane_measure(first, 0);
+    free(first->memory_text);
+    first->memory_text = NULL;
+    first->retire_pending_bytes = first->retire_pending_items = 0;
     engine_balance(engine);
+    pthread_cond_broadcast(&engine->work);
+    return true;
 }
 
 /* What a device of its own may hold: what is free, and what other workers have of it. */
@@ -124,7 +174,8 @@ static void set_device_budget(engine_lane *lane, uint64_t bytes) {
 /* Needs the lock, which is given up meanwhile. */
 cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err) {
     pid_t pid = 0;
-    int fd = -1;
+    int fds[MAX_LANES] = {-1, -1};
+    unsigned n_lanes = lane->beside ? 2 : 1;
     lane->state = ZK_WORKER_STARTING;
     unlock(lane);
     zk_ipc_message hello = {0};
@@ -135,11 +186,11 @@ cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err) {
     else
         snprintf(device, sizeof device, "cuda:%u", lane->on->ordinal);
     const zk_engine_options *o = &lane->engine->options;
-    cuzk_status status = engine_spawn(&pid, &fd, o, device, cpu || o->no_lookahead ? 0 : o->lookahead, err);
+    cuzk_status status = engine_spawn(&pid, fds, n_lanes, o, device, cpu || o->no_lookahead ? 0 : o->lookahead, err);
     if (status == CUZK_OK) {
         uint64_t until = zk_now_ns() + START_TIMEOUT_MS * UINT64_C(1000000);
         do {
-            status = zk_ipc_receive(&hello, NULL, fd, 100, err);
+            status = zk_ipc_receive(&hello, NULL, fds[0], 100, err);
         } while (status == CUZK_EXHAUSTED && zk_now_ns() < until && !lane->engine->stopping);
         if (status == CUZK_EXHAUSTED) status = ZK_FAIL(err, status, "worker: no word from process %d", (int)pid);
         if (status == CUZK_OK && (hello.type != ZK_IPC_HELLO || hello.version != ZK_IPC_VERSION))
@@ -151,16 +202,21 @@ cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err) {
     lock(lane);
     if (pid) {
         lane->pid = pid;
-        lane->fd = fd;
+        lane->fd = fds[0];
+        if (lane->beside) lane->beside->fd = fds[1];
     }
     if (status != CUZK_OK) {
-        char how[64] = "";
-        engine_lane_end(lane, true, how, sizeof how);
+        engine_lane_end(lane, true, NULL, 0);
         lane->state = ZK_WORKER_OFF;
         return status;
     }
     memcpy(lane->device_kind, hello.device_kind, sizeof lane->device_kind);
     memcpy(lane->device, hello.device, sizeof lane->device);
+    if (lane->beside) {
+        memcpy(lane->beside->device_kind, hello.device_kind, sizeof lane->device_kind);
+        memcpy(lane->beside->device, hello.device, sizeof lane->device);
+        lane->beside->state = ZK_WORKER_IDLE;
+    }
     lane->device_total_bytes = hello.device_total_bytes ? hello.device_total_bytes : hello.bytes;
     lane->device_free_bytes = hello.device_free_bytes;
     set_device_budget(lane, hello.bytes);
@@ -171,6 +227,7 @@ cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err) {
 }
 
 void engine_lane_retire(engine_lane *lane, const char *why) {
+    lane = lane->first;
     ZK_LOG_ERROR("worker retired", zk_kv_u64("worker", lane->id), zk_kv_str("device", lane->device),
                  zk_kv_str("why", why));
     lane->state = ZK_WORKER_RETIRED;
@@ -181,9 +238,10 @@ void engine_device_retire(engine_lane *lane, const char *why) {
     zk_engine *engine = lane->engine;
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         engine_lane *other = &engine->lanes[i];
-        if (other->on != lane->on || (other->state == ZK_WORKER_RETIRED && !other->broken)) continue;
+        if (other->on != lane->on || engine_lane_is_second(other)) continue;
+        if (other->state == ZK_WORKER_RETIRED && !other->broken) continue;
         other->broken = false; /* for good */
-        if (other == lane || other->task.type == TASK_NONE)
+        if (other == lane->first || other->task.type == TASK_NONE)
             engine_lane_retire(other, why);
         else
             other->retire = true;

@@ -108,6 +108,8 @@ out:
     return status;
 }
 
+void engine_vk_keep(engine_vk *vk) { vk->refs++; }
+
 void engine_vk_drop(engine_vk *vk) {
     if (vk) vk->refs--;
 }

@@ -100,8 +100,16 @@ bool engine_checks_itself(const engine_lane *lane, const engine_job *job) {
            zk_journal_is_shared(lane->engine->journal);
 }
 
+/* A second lane proves what its process has keys and room for; it loads nothing. */
+static bool has_prover(const engine_lane *lane, const engine_job *job) {
+    if (!engine_lane_is_second(lane)) return true;
+    const engine_circuit *c = engine_lane_circuit(lane->first, (zk_proof_kind)job->meta.kind, job->meta.sector_bytes);
+    return lane->first->pid && lane->fd >= 0 && c && !c->loading && !c->evict_wanted && c->n_lanes > 1;
+}
+
 bool engine_lane_suits(const engine_lane *lane, const engine_job *job) {
-    return lane->role != ROLE_CHECKER && lane->state != ZK_WORKER_RETIRED && lane->min_priority <= job->priority &&
+    return lane->role != ROLE_CHECKER && lane->first->state != ZK_WORKER_RETIRED &&
+           lane->min_priority <= job->priority && has_prover(lane, job) &&
            engine_device_fits(lane->on, (zk_proof_kind)job->meta.kind, job->meta.sector_bytes);
 }
 
@@ -167,6 +175,7 @@ static bool next_partition(candidate *c, const zk_engine *engine, const engine_l
         uint32_t i = (k + engine->first_partition % job->n_partitions) % job->n_partitions;
         const engine_partition *p = &job->partitions[i];
         if (p->taken || p->state == ZK_PARTITION_DONE || now < p->not_before_ns) continue;
+        if (engine_lane_is_second(lane) && p->attempts) continue; /* those prove alone */
         unsigned rank = has_promise(lane, job, i) ? 0 : promised_elsewhere(engine, lane, job, i) ? 2 : 1;
         if (rank >= best || (ahead && rank != 1)) continue;
         best = rank;
@@ -184,11 +193,13 @@ static bool next_step(candidate *c, const zk_engine *engine, const engine_lane *
     if (job->phase == ENGINE_NEW) {
         /* in a fleet to prepare is to check: beside devices, too, if there are lanes for that */
         bool apart = shared && engine->checks_apart && some_checker_left(engine);
+        if (engine_lane_is_second(lane) && job->prepare_attempts) return false; /* alone, as partitions */
         if (checker ? !apart : apart && !engine_device_is_cpu(lane->on)) return false;
         return next_preparation(c, engine, lane, job, now, ahead);
     }
     if (job->phase != ENGINE_READY) return false;
-    if ((checker || !some_checker_left(engine)) && next_check(c, job, now)) return true;
+    bool checks = checker || (!some_checker_left(engine) && !engine_lane_is_second(lane));
+    if (checks && next_check(c, job, now)) return true;
     if (checker) return false;
     return next_partition(c, engine, lane, job, now, ahead);
 }
@@ -196,7 +207,8 @@ static bool next_step(candidate *c, const zk_engine *engine, const engine_lane *
 /* ---- which lane ---- */
 
 static bool is_free(const engine_lane *lane) {
-    return lane->task.type == TASK_NONE && lane->state != ZK_WORKER_RETIRED && lane->not_before_ns <= zk_now_ns();
+    return lane->task.type == TASK_NONE && lane->first->state != ZK_WORKER_RETIRED &&
+           lane->first->not_before_ns <= zk_now_ns();
 }
 
 /* Whether another lane is meant for work of this priority and free for it. A device does not leave work to a CPU. */
@@ -215,7 +227,7 @@ static bool has_device(const zk_engine *engine, const engine_lane *lane, const e
     if (lane->role != ROLE_EXPRESS || !engine_device_is_cpu(lane->on)) return false;
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         const engine_lane *other = &engine->lanes[i];
-        if (!engine_device_is_cpu(other->on) && other->pid && is_free(other) && engine_lane_suits(other, job))
+        if (!engine_device_is_cpu(other->on) && other->first->pid && is_free(other) && engine_lane_suits(other, job))
             return true;
     }
     return false;
@@ -290,7 +302,7 @@ static bool pick_job(candidate *chosen, zk_engine *engine, engine_lane *lane, bo
         c.waited_ns = now - job->accepted_ns;
         c.served_ns = served_of(engine, job->meta.miner_id);
         if (!head.job || goes_before(&c, &head)) head = c;
-        if (engine_lane_circuit(lane, (zk_proof_kind)job->meta.kind, job->meta.sector_bytes) &&
+        if (engine_lane_circuit(lane->first, (zk_proof_kind)job->meta.kind, job->meta.sector_bytes) &&
             (!near.job || goes_before(&c, &near)))
             near = c;
     }
@@ -321,22 +333,54 @@ static engine_task task_of(const candidate *c) {
 
 /* The process has a job open that is over, or may have. */
 static bool must_forget(zk_engine *engine, const engine_lane *lane) {
-    if (!lane->pid || lane->n_promises) return false;
+    if (!lane->first->pid || lane->fd < 0 || lane->n_promises) return false;
     if (!lane->job_at_hand[0]) return lane->looked_ahead;
     const engine_job *job = engine_job_find(engine, lane->job_at_hand);
     return !job || !engine_job_is_open(job);
 }
 
+/* The process is over, and the lane beside still holds its socket. */
+static bool is_ending(const engine_lane *lane) {
+    return lane->first->ending || (!lane->first->pid && lane->beside && lane->beside->fd >= 0);
+}
+
+/* Of two partitions in a process that died either may be the one that killed it. From then on both prove alone, so that
+ * the other is not given up for it, however often it comes. */
+static bool is_suspect(const engine_job *job, engine_task_type type, uint32_t partition) {
+    if (type == TASK_PREPARE) return job->prepare_attempts > 0;
+    return type == TASK_PROVE && partition < job->n_partitions && job->partitions[partition].attempts > 0;
+}
+
+/* Whether the first lane proves such a partition, or one waits for it. */
+static bool alone_wanted(const zk_engine *engine, const engine_lane *lane) {
+    const engine_task *task = &lane->first->task;
+    uint64_t now = zk_now_ns();
+    if (task->job && is_suspect(task->job, task->type, task->partition)) return true;
+    for (size_t i = 0; i < engine->n_jobs; i++) {
+        const engine_job *job = engine->jobs[i];
+        if (now < job->not_before_ns || !engine_lane_suits(lane->first, job)) continue;
+        if (job->phase == ENGINE_NEW && job->prepare_attempts && now >= job->prepare_not_before_ns) return true;
+        if (job->phase != ENGINE_READY) continue;
+        for (uint32_t k = 0; k < job->n_partitions; k++) {
+            const engine_partition *p = &job->partitions[k];
+            if (p->attempts && !p->taken && p->state != ZK_PARTITION_DONE && now >= p->not_before_ns) return true;
+        }
+    }
+    return false;
+}
+
 bool engine_pick(engine_task *task, zk_engine *engine, engine_lane *lane) {
-    if (engine->draining || engine->stopping || lane->state == ZK_WORKER_RETIRED) return false;
-    if (lane->not_before_ns > zk_now_ns()) return false;
-    if (lane->role != ROLE_CHECKER && pick_keys(task, engine, lane)) return true;
+    bool second = engine_lane_is_second(lane);
+    if (engine->draining || engine->stopping || lane->first->state == ZK_WORKER_RETIRED) return false;
+    if (lane->first->not_before_ns > zk_now_ns() || is_ending(lane)) return false;
+    if (lane->role != ROLE_CHECKER && !second && pick_keys(task, engine, lane)) return true;
     if (urgent_waits_memory(engine, lane) || engine->fleet_lost) return false;
     candidate c;
-    if (!pick_job(&c, engine, lane, false)) {
+    if ((second && alone_wanted(engine, lane)) || !pick_job(&c, engine, lane, false)) {
         *task = (engine_task){.type = TASK_FORGET};
         return must_forget(engine, lane);
     }
+    if (is_suspect(c.job, c.type, c.partition) && engine_lane_is_busy(lane->beside)) return false; /* until that ends */
     engine_job *job = c.job;
     engine_job_hold(job);
     engine->miner_time_ns = c.served_ns;

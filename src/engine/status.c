@@ -38,18 +38,18 @@ void engine_observe(zk_engine *engine, unsigned histogram, uint64_t ns) {
 
 /* ---- traces ---- */
 
-/* The events between the brackets of a worker's document; its process number stands in for the writer's constant. */
-static size_t copy_events(char *out, const char *text, size_t n_text, int pid) {
+/* The events between the brackets of a worker's document; process and lane stand in for the writer's constants. */
+static size_t copy_events(char *out, const char *text, size_t n_text, int pid, unsigned lane) {
     const char *at = memchr(text, '[', n_text), *end = text + n_text;
     size_t n = 0;
     if (!at) return 0;
     while (end > at && end[-1] != ']') end--;
     if (end <= at) return 0;
     end--;
-    static const char constant[] = "\"pid\":1,";
+    static const char constant[] = "\"pid\":1,\"tid\":1";
     for (at++; at < end;) {
         if ((size_t)(end - at) >= sizeof constant - 1 && memcmp(at, constant, sizeof constant - 1) == 0) {
-            n += (size_t)sprintf(out + n, "\"pid\":%d,", pid);
+            n += (size_t)sprintf(out + n, "\"pid\":%d,\"tid\":%u", pid, lane);
             at += sizeof constant - 1;
         } else {
             out[n++] = *at++;
@@ -75,7 +75,7 @@ static void trim_traces(zk_engine *engine) {
     }
 }
 
-void engine_trace_add(zk_engine *engine, const char *job_id, int pid, const char *text, size_t n_text) {
+void engine_trace_add(zk_engine *engine, const char *job_id, const engine_lane *lane, const char *text, size_t n_text) {
     if (!n_text) return;
     engine_trace **at = &engine->traces;
     while (*at && strcmp((*at)->job_id, job_id) != 0) at = &(*at)->next;
@@ -95,7 +95,8 @@ void engine_trace_add(zk_engine *engine, const char *job_id, int pid, const char
     t->events = events;
     size_t start = t->n_events;
     if (start) events[t->n_events++] = ',';
-    size_t n = copy_events(events + t->n_events, text, n_text, pid);
+    size_t n =
+        copy_events(events + t->n_events, text, n_text, (int)lane->first->pid, engine_lane_is_second(lane) ? 2 : 1);
     t->n_events = n ? t->n_events + n : start;
     trim_traces(engine);
 }
@@ -226,12 +227,23 @@ static void view_jobs(builder *b, zk_engine *engine) {
         }
 }
 
+/* A second lane is there when its process has room for it. */
+static bool is_visible(const engine_lane *lane) {
+    bool wide = !engine_lane_is_second(lane) || engine_lane_is_busy(lane);
+    for (unsigned i = 0; i < lane->first->n_circuits && !wide; i++) wide = lane->first->circuits[i].n_lanes > 1;
+    return wide;
+}
+
 static void view_worker(zk_worker_view *v, const engine_lane *lane) {
     uint64_t now = zk_now_ns();
+    const engine_lane *first = lane->first;
     *v = (zk_worker_view){
         .id = lane->id,
-        .pid = lane->pid,
-        .state = lane->stopped ? ZK_WORKER_STOPPED : lane->state,
+        .process = first->id,
+        .pid = first->pid,
+        .state = first->state == ZK_WORKER_RETIRED ? ZK_WORKER_RETIRED
+                 : lane->stopped                   ? ZK_WORKER_STOPPED
+                                                   : lane->state,
         .min_priority = lane->min_priority,
         .kind = lane->task.kind,
         .partition = lane->task.type == TASK_PROVE ? (int64_t)lane->task.partition : -1,
@@ -245,8 +257,8 @@ static void view_worker(zk_worker_view *v, const engine_lane *lane) {
         .device_reserved_bytes = lane->device_bytes,
         .checks_only = lane->role == ROLE_CHECKER,
         .device_ordinal = lane->on->ordinal,
-        .memory_total_bytes = lane->device_total_bytes ? lane->device_total_bytes : lane->engine->machine_bytes,
-        .memory_free_bytes = lane->device_total_bytes ? lane->device_free_bytes : zk_memory_available(),
+        .memory_total_bytes = first->device_total_bytes ? first->device_total_bytes : lane->engine->machine_bytes,
+        .memory_free_bytes = first->device_total_bytes ? first->device_free_bytes : zk_memory_available(),
     };
     memcpy(v->device_kind, lane->device_kind, sizeof v->device_kind);
     memcpy(v->device, lane->device, sizeof v->device);
@@ -433,7 +445,8 @@ cuzk_status zk_engine_get_status(zk_engine_status **out, zk_engine *engine, cuzk
     lay_out(&b, engine);
     memset(b.queues, 0, ZK_N_KINDS * sizeof *b.queues);
     view_jobs(&b, engine);
-    for (unsigned i = 0; i < engine->n_lanes; i++) view_worker(&b.workers[i], &engine->lanes[i]);
+    for (unsigned i = 0; i < engine->n_lanes; i++)
+        if (is_visible(&engine->lanes[i])) view_worker(&b.workers[b.status.n_workers++], &engine->lanes[i]);
     view_srs(&b, engine);
     view_memory(&b, engine);
     view_counters(&b.status, b.queues, engine);
@@ -449,7 +462,6 @@ out:
     b.status.n_queues = ZK_N_KINDS - 1;
     b.status.jobs = b.jobs;
     b.status.workers = b.workers;
-    b.status.n_workers = engine->n_lanes;
     b.status.srs = b.srs;
     b.status.memory = b.memory;
     b.status.histograms = b.histograms;

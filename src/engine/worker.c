@@ -18,16 +18,19 @@
 
 /* ---- messages ---- */
 
+/* Tasks beside each other are cancelled one by one. */
+static zk_cancel *cancel_of(worker_lane *self) { return self->w->n_lanes > 1 ? &self->cancel : NULL; }
+
 /* Receives all the time, so that CANCEL is seen while a task runs. When the daemon is gone nothing is worth finishing.
  */
 static void *receive_loop(void *ctx) {
-    worker *self = ctx;
+    worker_lane *self = ctx;
     queue *q = &self->incoming;
     for (;;) {
         zk_ipc_message message;
-        cuzk_status status = zk_ipc_receive(&message, NULL, self->options->fd, -1, NULL);
+        cuzk_status status = zk_ipc_receive(&message, NULL, self->fd, -1, NULL);
         if (status == CUZK_OK && message.type == ZK_IPC_CANCEL) {
-            zk_cancel_request(NULL);
+            zk_cancel_request(cancel_of(self));
             continue;
         }
         if (status == CUZK_OK && message.type == ZK_IPC_AHEAD) {
@@ -35,7 +38,8 @@ static void *receive_loop(void *ctx) {
             continue;
         }
         /* A new task: what was asked to stop is over. */
-        if (status == CUZK_OK && message.type >= ZK_IPC_PREPARE && message.type <= ZK_IPC_LOAD) zk_cancel_clear(NULL);
+        if (status == CUZK_OK && message.type >= ZK_IPC_PREPARE && message.type <= ZK_IPC_LOAD)
+            zk_cancel_clear(cancel_of(self));
         pthread_mutex_lock(&q->lock);
         if (status != CUZK_OK || q->n == sizeof q->messages / sizeof *q->messages) {
             q->gone = true;
@@ -51,7 +55,7 @@ static void *receive_loop(void *ctx) {
     }
 }
 
-cuzk_status worker_next_message(zk_ipc_message *message, worker *self, cuzk_err *err) {
+cuzk_status worker_next_message(zk_ipc_message *message, worker_lane *self, cuzk_err *err) {
     queue *q = &self->incoming;
     cuzk_status status = CUZK_OK;
     pthread_mutex_lock(&q->lock);
@@ -67,11 +71,11 @@ cuzk_status worker_next_message(zk_ipc_message *message, worker *self, cuzk_err 
     return status;
 }
 
-cuzk_status worker_say(worker *self, zk_ipc_message message, cuzk_err *err) {
-    return zk_ipc_send(self->options->fd, &message, NULL, 0, err);
+cuzk_status worker_say(worker_lane *self, zk_ipc_message message, cuzk_err *err) {
+    return zk_ipc_send(self->fd, &message, NULL, 0, err);
 }
 
-cuzk_status worker_stage(worker *self, const char *stage, cuzk_err *err) {
+cuzk_status worker_stage(worker_lane *self, const char *stage, cuzk_err *err) {
     zk_ipc_message message = {.type = ZK_IPC_STAGE};
     snprintf(message.stage, sizeof message.stage, "%s", stage);
     ZK_TRY(worker_say(self, message, err));
@@ -81,7 +85,8 @@ cuzk_status worker_stage(worker *self, const char *stage, cuzk_err *err) {
 
 /* ---- tasks ---- */
 
-static cuzk_status run_stages(worker *self, zk_prover *prover, zk_ipc_message *done, zk_trace *trace, cuzk_err *err) {
+static cuzk_status run_stages(worker_lane *self, zk_prover *prover, zk_ipc_message *done, zk_trace *trace,
+                              cuzk_err *err) {
     for (int i = 0; i < ZK_PROVE_N_STAGES; i++) {
         zk_prove_stage_id stage = (zk_prove_stage_id)i;
         uint64_t start = zk_now_ns();
@@ -105,20 +110,25 @@ static cuzk_status run_stages(worker *self, zk_prover *prover, zk_ipc_message *d
     return CUZK_OK;
 }
 
-static cuzk_status prove(worker *self, const zk_ipc_message *task, zk_ipc_message *done, zk_trace *trace,
+static cuzk_status prove(worker_lane *self, const zk_ipc_message *task, zk_ipc_message *done, zk_trace *trace,
                          cuzk_err *err) {
     loaded *c = NULL;
     uint64_t start = zk_now_ns();
     ZK_TRY(worker_take_job(self, task->job_id, false, trace, err));
     const zk_job *job = self->current->job;
     done->prepare_ns = zk_now_ns() - start;
-    start = zk_now_ns();
-    done->already_loaded = worker_find_circuit(self, job->kind, job->sector_bytes) != NULL;
-    ZK_TRY(worker_load(&c, self, job->kind, job->sector_bytes, task->plain, trace, err));
-    done->prepared = c->key->form == ZK_KEY_PREPARED;
-    done->srs_load_ns = zk_now_ns() - start;
     if (task->partition >= job->n_partitions)
         return ZK_FAIL(err, CUZK_INTERNAL, "partition %" PRIu32 " of %" PRIu32, task->partition, job->n_partitions);
+    start = zk_now_ns();
+    if (self->index) {
+        ZK_TRY(worker_join(&c, self, job->kind, job->sector_bytes, err));
+        done->already_loaded = true;
+    } else {
+        done->already_loaded = worker_find_circuit(self, job->kind, job->sector_bytes) != NULL;
+        ZK_TRY(worker_load(&c, self, job->kind, job->sector_bytes, task->plain, trace, err));
+        done->srs_load_ns = zk_now_ns() - start;
+    }
+    done->prepared = c->key->form == ZK_KEY_PREPARED;
     const zk_partition_input *input = NULL;
     zk_span *span = zk_span_open_kernel(trace, "inputs"); /* what was not made ahead */
     cuzk_status status = worker_input(&input, self, c->program->n_hints, task->partition, err);
@@ -130,18 +140,21 @@ static cuzk_status prove(worker *self, const zk_ipc_message *task, zk_ipc_messag
             .n_hints = input->n_hints,
             .publics = (const uint8_t(*)[32])input->publics,
             .n_publics = job->n_publics,
-            .blinding = self->options->blinding,
+            .blinding = self->w->options->blinding,
         };
-        zk_prove_begin(c->prover, &request);
-        status = run_stages(self, c->prover, done, trace, err);
+        zk_prover *prover = c->provers[self->index];
+        worker_rest_others(self, c);
+        zk_prove_begin(prover, &request);
+        status = run_stages(self, prover, done, trace, err);
     }
+    if (self->index) worker_part(self);
     worker_input_done(self, input);
     return status;
 }
 
-static void put_device_memory(zk_ipc_message *message, const worker *self) {
-    if (self->on_cuda && self->options->cuda_memory)
-        self->options->cuda_memory(&message->device_total_bytes, &message->device_free_bytes, self->backend);
+static void put_device_memory(zk_ipc_message *message, const worker_lane *self) {
+    if (self->w->on_cuda && self->w->options->cuda_memory)
+        self->w->options->cuda_memory(&message->device_total_bytes, &message->device_free_bytes, self->w->backend);
 }
 
 /* name current peak, a line each */
@@ -172,7 +185,7 @@ static char *trace_text(zk_trace *trace, size_t *n) {
     return text;
 }
 
-static cuzk_status run_task(worker *self, const zk_ipc_message *task, cuzk_err *err) {
+static cuzk_status run_task(worker_lane *self, const zk_ipc_message *task, cuzk_err *err) {
     zk_ipc_message done = {.type = ZK_IPC_DONE, .kind = task->kind, .partition = task->partition};
     memcpy(done.job_id, task->job_id, sizeof done.job_id);
     cuzk_err failure = {0};
@@ -212,35 +225,38 @@ static cuzk_status run_task(worker *self, const zk_ipc_message *task, cuzk_err *
         done.bytes = freed;
         break;
     }
-    worker_settle_scratch(self);
+    if (self->index == 0) {
+        worker_widen(self);
+        worker_settle_scratch(self);
+    }
     if (trace) zk_span_close(trace, zk_trace_root(trace));
     done.total_ns = zk_now_ns() - start;
     done.unaccounted_ns = zk_span_unaccounted_ns(zk_trace_root(trace));
     done.status = (uint32_t)status;
     snprintf(done.message, sizeof done.message, "%s", failure.message);
     put_device_memory(&done, self);
-    zk_retire_stats stats = zk_retire_get_stats(self->retire);
+    zk_retire_stats stats = zk_retire_get_stats(self->w->retire);
     done.retire_pending_bytes = stats.pending_bytes;
     done.retire_pending_items = stats.n_pending;
     size_t n_text = 0;
     char *text = memory_text(&n_text);
     zk_ipc_message memory = {.type = ZK_IPC_MEMORY};
-    cuzk_status sent = zk_ipc_send(self->options->fd, &memory, text, text ? n_text : 0, err);
+    cuzk_status sent = zk_ipc_send(self->fd, &memory, text, text ? n_text : 0, err);
     free(text);
     n_text = 0;
     text = trace_text(trace, &n_text);
-    if (sent == CUZK_OK) sent = zk_ipc_send(self->options->fd, &done, text, text ? n_text : 0, err);
+    if (sent == CUZK_OK) sent = zk_ipc_send(self->fd, &done, text, text ? n_text : 0, err);
     free(text);
     zk_trace_destroy(trace);
     return sent;
 }
 
-static cuzk_status hello(worker *self, cuzk_err *err) {
+static cuzk_status hello(worker_lane *self, cuzk_err *err) {
     zk_ipc_message message = {.type = ZK_IPC_HELLO, .version = ZK_IPC_VERSION, .pid = (uint32_t)getpid()};
-    message.bytes = self->backend->caps.memory_bytes;
+    message.bytes = self->w->backend->caps.memory_bytes;
     put_device_memory(&message, self);
-    snprintf(message.device_kind, sizeof message.device_kind, "%s", self->backend->caps.kind);
-    snprintf(message.device, sizeof message.device, "%s", self->backend->caps.device);
+    snprintf(message.device_kind, sizeof message.device_kind, "%s", self->w->backend->caps.kind);
+    snprintf(message.device, sizeof message.device, "%s", self->w->backend->caps.device);
     return worker_say(self, message, err);
 }
 
@@ -252,24 +268,26 @@ static bool cuda_ordinal(int *ordinal, const char *device) {
     return sscanf(device, "cuda:%d%n", ordinal, &n) == 1 && !device[n] && *ordinal >= 0;
 }
 
-static cuzk_status open_device(worker *self, cuzk_err *err) {
-    const char *device = self->options->device ? self->options->device : "cpu";
+static cuzk_status open_device(worker_lane *self, cuzk_err *err) {
+    const char *device = self->w->options->device ? self->w->options->device : "cpu";
     int ordinal;
-    if (strcmp(device, "cpu") == 0) return zk_backend_open_cpu(&self->backend, self->pool, err);
+    if (strcmp(device, "cpu") == 0) return zk_backend_open_cpu(&self->w->backend, self->w->pool, err);
     if (!cuda_ordinal(&ordinal, device))
         return ZK_FAIL(err, CUZK_USAGE, "--device: found \"%s\", expected cpu, cuda:N or probe", device);
-    if (!self->options->cuda_open) return ZK_FAIL(err, CUZK_UNSUPPORTED, "%s: this program has no CUDA code", device);
-    self->on_cuda = true;
-    return self->options->cuda_open(&self->backend, ordinal, 0, self->pool, err);
+    if (!self->w->options->cuda_open)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "%s: this program has no CUDA code", device);
+    self->w->on_cuda = true;
+    return self->w->options->cuda_open(&self->w->backend, ordinal, 0, self->w->pool, err);
 }
 
 /* Asked once by a daemon, which itself never touches a device. */
-static cuzk_status probe(worker *self, cuzk_err *err) {
+static cuzk_status probe(worker_lane *self, cuzk_err *err) {
     zk_ipc_message message = {.type = ZK_IPC_HELLO, .version = ZK_IPC_VERSION, .pid = (uint32_t)getpid()};
     cuzk_err why = {0};
     int n = 0;
-    cuzk_status status = self->options->cuda_count ? self->options->cuda_count(&n, &why)
-                                                   : ZK_FAIL(&why, CUZK_UNSUPPORTED, "this program has no CUDA code");
+    cuzk_status status = self->w->options->cuda_count
+                             ? self->w->options->cuda_count(&n, &why)
+                             : ZK_FAIL(&why, CUZK_UNSUPPORTED, "this program has no CUDA code");
     message.status = (uint32_t)status;
     message.n_devices = status == CUZK_OK && n > 0 ? (uint32_t)n : 0;
     snprintf(message.message, sizeof message.message, "%s", why.message);
@@ -277,7 +295,7 @@ static cuzk_status probe(worker *self, cuzk_err *err) {
 }
 
 /* In place of a greeting: what keeps the worker from starting. */
-static void say_why(worker *self, cuzk_status status, const cuzk_err *why) {
+static void say_why(worker_lane *self, cuzk_status status, const cuzk_err *why) {
     zk_ipc_message message = {.type = ZK_IPC_HELLO, .version = ZK_IPC_VERSION, .status = (uint32_t)status};
     snprintf(message.message, sizeof message.message, "%s", why->message);
     cuzk_status sent = worker_say(self, message, NULL);
@@ -286,25 +304,8 @@ static void say_why(worker *self, cuzk_status status, const cuzk_err *why) {
 
 /* ---- life ---- */
 
-static void destroy(worker *self) {
-    zk_ahead_destroy(self->ahead);
-    self->ahead = NULL;
-    worker_forget_jobs(self);
-    for (unsigned i = 0; i < self->n_slots; i++) zk_partition_input_clear(&self->slots[i].input);
-    zk_partition_input_clear(&self->own);
-    worker_unload_all(self);
-    if (self->retire) zk_retire_drain(self->retire);
-    zk_backend_close(self->backend);
-    zk_retire_destroy(self->retire);
-    zk_pool_destroy(self->pool);
-    pthread_mutex_destroy(&self->lock);
-    pthread_cond_destroy(&self->changed);
-    pthread_mutex_destroy(&self->incoming.lock);
-    pthread_cond_destroy(&self->incoming.filled);
-    free(self);
-}
-
-static cuzk_status serve(worker *self, cuzk_err *err) {
+static cuzk_status serve(worker_lane *self, cuzk_err *err) {
+    zk_cancel_bind(cancel_of(self));
     for (;;) {
         zk_ipc_message task;
         ZK_TRY(worker_next_message(&task, self, err));
@@ -314,14 +315,86 @@ static cuzk_status serve(worker *self, cuzk_err *err) {
     }
 }
 
+static void *serve_beside(void *ctx) {
+    cuzk_status status = serve(ctx, NULL);
+    (void)status; /* the first lane sees, too, that the daemon is gone */
+    return NULL;
+}
+
+static cuzk_status lane_start(worker_lane *self, cuzk_err *err) {
+    worker_jobs_start(self);
+    if (self->w->options->lookahead) ZK_TRY(zk_ahead_create(&self->ahead, err));
+    if (pthread_create(&self->receiver, NULL, receive_loop, self) != 0)
+        return ZK_FAIL(err, CUZK_EXHAUSTED, "worker: no thread to receive");
+    self->receiving = true;
+    if (self->index == 0) return CUZK_OK; /* this thread's */
+    if (pthread_create(&self->thread, NULL, serve_beside, self) != 0)
+        return ZK_FAIL(err, CUZK_EXHAUSTED, "worker: no thread for the second lane");
+    self->running = true;
+    return CUZK_OK;
+}
+
+static void lane_stop(worker_lane *self) {
+    shutdown(self->fd, SHUT_RDWR);
+    if (self->receiving) pthread_join(self->receiver, NULL);
+    if (self->running) pthread_join(self->thread, NULL);
+}
+
+static void lane_destroy(worker_lane *self) {
+    zk_ahead_destroy(self->ahead);
+    self->ahead = NULL;
+    worker_forget_jobs(self);
+    for (unsigned i = 0; i < self->n_slots; i++) zk_partition_input_clear(&self->slots[i].input);
+    zk_partition_input_clear(&self->own);
+    pthread_mutex_destroy(&self->incoming.lock);
+    pthread_cond_destroy(&self->incoming.filled);
+}
+
+static void destroy(worker *w) {
+    for (unsigned i = 0; i < w->n_lanes; i++) lane_destroy(&w->lanes[i]);
+    worker_unload_all(&w->lanes[0]);
+    if (w->stream) zk_backend_stream_close(w->backend, w->stream);
+    if (w->retire) zk_retire_drain(w->retire);
+    zk_backend_close(w->backend);
+    zk_retire_destroy(w->retire);
+    zk_pool_destroy(w->pool);
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->changed);
+    free(w->lanes);
+    free(w);
+}
+
+static worker *create(const zk_worker_options *options) {
+    unsigned n_lanes = options->n_lanes > 1 ? WORKER_MAX_LANES : 1;
+    worker *w = zk_calloc(1, sizeof *w);
+    if (w) w->lanes = zk_calloc(n_lanes, sizeof *w->lanes);
+    if (!w || !w->lanes) {
+        free(w);
+        return NULL;
+    }
+    w->options = options;
+    w->n_lanes = n_lanes;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->changed, NULL);
+    for (unsigned i = 0; i < n_lanes; i++) {
+        worker_lane *lane = &w->lanes[i];
+        lane->w = w;
+        lane->index = i;
+        lane->fd = options->fd + (int)i;
+        pthread_mutex_init(&lane->incoming.lock, NULL);
+        pthread_cond_init(&lane->incoming.filled, NULL);
+    }
+    return w;
+}
+
 cuzk_status zk_worker_run(const zk_worker_options *options, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
-    worker *self = zk_calloc(1, sizeof *self);
-    pthread_t receiver;
-    bool receiving = false, greeted = false;
+    worker *w = create(options);
+    bool greeted = false;
     cuzk_err own_err = {0};
     if (!err) err = &own_err; /* the daemon is told */
-    if (!self) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the worker");
+    if (!w) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the worker");
+    worker_lane *self = &w->lanes[0];
     /* Signals of a terminal or service manager are the daemon's business, which tells its workers. A worker whose
      * daemon dies, dies: also one that is stopped and sees no end of file. */
     signal(SIGINT, SIG_IGN);
@@ -329,11 +402,6 @@ cuzk_status zk_worker_run(const zk_worker_options *options, cuzk_err *err) {
     signal(SIGHUP, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     zk_file_map_guard();
-    self->options = options;
-    pthread_mutex_init(&self->incoming.lock, NULL);
-    pthread_cond_init(&self->incoming.filled, NULL);
-    pthread_mutex_init(&self->lock, NULL);
-    pthread_cond_init(&self->changed, NULL);
     ZK_GOTO(worker_faults_parse(self, options->fault, err));
     if (options->device && strcmp(options->device, "probe") == 0) {
         status = probe(self, err);
@@ -343,23 +411,18 @@ cuzk_status zk_worker_run(const zk_worker_options *options, cuzk_err *err) {
     if (options->lookahead > ZK_WORKER_MAX_LOOKAHEAD)
         ZK_GOTO(
             ZK_FAIL(err, CUZK_USAGE, "--lookahead: found %u, at most %d", options->lookahead, ZK_WORKER_MAX_LOOKAHEAD));
-    ZK_GOTO(zk_pool_create(&self->pool, options->n_threads, err));
-    ZK_GOTO(zk_retire_create(&self->retire, 0, 0, err));
+    ZK_GOTO(zk_pool_create(&w->pool, options->n_threads, err));
+    ZK_GOTO(zk_retire_create(&w->retire, 0, 0, err));
     ZK_GOTO(open_device(self, err));
-    zk_backend_set_retire(self->backend, self->retire);
+    zk_backend_set_retire(w->backend, w->retire);
     worker_faults_wrap(self);
-    worker_jobs_start(self);
-    if (options->lookahead) ZK_GOTO(zk_ahead_create(&self->ahead, err));
     ZK_GOTO(hello(self, err));
     greeted = true;
-    if (pthread_create(&receiver, NULL, receive_loop, self) != 0)
-        ZK_GOTO(ZK_FAIL(err, CUZK_EXHAUSTED, "worker: no thread to receive"));
-    receiving = true;
+    for (unsigned i = 0; i < w->n_lanes; i++) ZK_GOTO(lane_start(&w->lanes[i], err));
     status = serve(self, err);
 out:
     if (!greeted && status != CUZK_OK) say_why(self, status, err);
-    shutdown(options->fd, SHUT_RDWR);
-    if (receiving) pthread_join(receiver, NULL);
-    destroy(self);
+    for (unsigned i = 0; i < w->n_lanes; i++) lane_stop(&w->lanes[i]);
+    destroy(w);
     return status;
 }

@@ -10,7 +10,8 @@
 #define ZK_WORKER_MAX_LOOKAHEAD 8
 
 typedef struct zk_worker_options {
-    int fd;             /* socket to the daemon */
+    int fd;             /* socket to the daemon; that of a second lane is the next number */
+    unsigned n_lanes;   /* partitions side by side where the device has room for them: 1 (also 0) or 2 */
     unsigned n_threads; /* 0: all usable CPUs */
     /* "cpu" (also NULL), "cuda:N", or "probe": says how many devices there are, and ends. */
     const char *device;

@@ -56,8 +56,8 @@ static cuzk_status parse_random(worker_faults *f, const char *text, cuzk_err *er
     return CUZK_OK;
 }
 
-cuzk_status worker_faults_parse(worker *self, const char *text, cuzk_err *err) {
-    worker_faults *f = &self->faults;
+cuzk_status worker_faults_parse(worker_lane *self, const char *text, cuzk_err *err) {
+    worker_faults *f = &self->w->faults;
     char plus = 0;
     if (!text || !*text) return CUZK_OK;
     if (strncmp(text, "random", 6) == 0) return parse_random(f, text + 6, err);
@@ -78,12 +78,16 @@ static cuzk_status random_stage(const worker_faults *f) {
     return CUZK_OK;
 }
 
-cuzk_status worker_faults_stage(worker *self, const char *stage, cuzk_err *err) {
-    worker_faults *f = &self->faults;
+cuzk_status worker_faults_stage(worker_lane *self, const char *stage, cuzk_err *err) {
+    worker_faults *f = &self->w->faults;
+    self->fault_hit = false;
     if (f->random) return random_stage(f);
     if (!f->n || strcmp(f->stage, stage) != 0) return CUZK_OK;
+    pthread_mutex_lock(&self->w->lock); /* lanes count together */
     f->seen++;
-    if (f->seen < f->n || (f->seen > f->n && !f->always)) return CUZK_OK;
+    self->fault_hit = f->seen == f->n || (f->seen > f->n && f->always);
+    pthread_mutex_unlock(&self->w->lock);
+    if (!self->fault_hit) return CUZK_OK;
     if (strcmp(f->what, "crash") == 0) raise(SIGKILL);
     if (strcmp(f->what, "device") == 0) return ZK_FAIL(err, CUZK_DEVICE, "device error of a test");
     if (strcmp(f->what, "alloc") == 0) zk_alloc_fail_nth(1);
@@ -94,13 +98,14 @@ cuzk_status worker_faults_stage(worker *self, const char *stage, cuzk_err *err) 
     return CUZK_OK;
 }
 
-static bool is_now(const worker_faults *f, const char *what) {
-    return strcmp(f->what, what) == 0 && f->seen >= f->n && (f->seen == f->n || f->always);
+/* In the stage that it is in. */
+static bool is_now(const worker_lane *self, const char *what) {
+    return self->fault_hit && strcmp(self->w->faults.what, what) == 0;
 }
 
-bool worker_faults_wrong(const worker *self) { return is_now(&self->faults, "wrong"); }
+bool worker_faults_wrong(const worker_lane *self) { return is_now(self, "wrong"); }
 
-bool worker_faults_lie(worker *self) { return is_now(&self->faults, "lie") || happens(self->faults.lie); }
+bool worker_faults_lie(const worker_lane *self) { return is_now(self, "lie") || happens(self->w->faults.lie); }
 
 /* ---- a backend with faults ---- */
 
@@ -163,12 +168,12 @@ static cuzk_status faulty_msm(zk_stream *stream, const zk_resident_points *point
     return CUZK_OK;
 }
 
-void worker_faults_wrap(worker *self) {
+void worker_faults_wrap(worker_lane *self) {
     static zk_buffer_ops buffer;
     static zk_stage_ops stage;
-    zk_backend *b = self->backend;
-    over.device = self->faults.device;
-    over.wrong = self->faults.wrong;
+    zk_backend *b = self->w->backend;
+    over.device = self->w->faults.device;
+    over.wrong = self->w->faults.wrong;
     if (over.device <= 0 && over.wrong <= 0) return;
     over.buffer = b->buffer;
     over.stage = b->stage;

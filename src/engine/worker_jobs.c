@@ -9,23 +9,23 @@
 
 /* ---- jobs ---- */
 
-static open_job *find_job(worker *self, const char *id) {
-    for (open_job *j = self->jobs; j; j = j->next)
+static open_job *find_job(worker_lane *self, const char *id) {
+    for (open_job *j = self->w->jobs; j; j = j->next)
         if (strcmp(j->id, id) == 0) return j;
     return NULL;
 }
 
-static void drop_job(worker *self, open_job *job) {
+static void drop_job(worker_lane *self, open_job *job) {
     if (!job) return;
-    pthread_mutex_lock(&self->lock);
+    pthread_mutex_lock(&self->w->lock);
     bool last = --job->refs == 0;
     if (last) {
-        open_job **at = &self->jobs;
+        open_job **at = &self->w->jobs;
         while (*at != job) at = &(*at)->next;
         *at = job->next;
-        pthread_cond_broadcast(&self->changed); /* somebody may wait to read it himself */
+        pthread_cond_broadcast(&self->w->changed); /* somebody may wait to read it himself */
     }
-    pthread_mutex_unlock(&self->lock);
+    pthread_mutex_unlock(&self->w->lock);
     if (!last) return;
     zk_job_destroy(job->job);
     worker_release(self, ZK_KIND_UNSPECIFIED, job->bytes, 0);
@@ -33,13 +33,13 @@ static void drop_job(worker *self, open_job *job) {
 }
 
 /* granted: already reserved for it. */
-static cuzk_status read_job(open_job *to, worker *self, bool check_digest, const uint64_t *granted, zk_trace *trace,
-                            cuzk_err *err) {
+static cuzk_status read_job(open_job *to, worker_lane *self, bool check_digest, const uint64_t *granted,
+                            zk_trace *trace, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     zk_spooled spooled = {0};
     zk_job *job = NULL;
     char path[ZK_SPOOL_PATH_BYTES];
-    zk_spool_path(path, self->options->spool_dir, to->id);
+    zk_spool_path(path, self->w->options->spool_dir, to->id);
     zk_span *inner = zk_span_open_kernel(trace, "open");
     ZK_GOTO(zk_spooled_open(&spooled, path, check_digest, err));
     zk_span_close(trace, inner);
@@ -60,10 +60,10 @@ static cuzk_status read_job(open_job *to, worker *self, bool check_digest, const
     if (status != CUZK_OK) goto out;
     zk_span_close(trace, inner);
     if (spooled.request.miner_id) ZK_GOTO(zk_job_expect(job, &spooled.request.miner_id, NULL, err));
-    pthread_mutex_lock(&self->lock);
+    pthread_mutex_lock(&self->w->lock);
     to->job = job;
-    pthread_cond_broadcast(&self->changed);
-    pthread_mutex_unlock(&self->lock);
+    pthread_cond_broadcast(&self->w->changed);
+    pthread_mutex_unlock(&self->w->lock);
     job = NULL;
 out:
     zk_job_destroy(job);
@@ -72,8 +72,8 @@ out:
 }
 
 /* The job, held. Whoever asks first reads it. */
-static cuzk_status get_job(open_job **out, worker *self, const char *id, bool check_digest, const uint64_t *granted,
-                           zk_trace *trace, cuzk_err *err) {
+static cuzk_status get_job(open_job **out, worker_lane *self, const char *id, bool check_digest,
+                           const uint64_t *granted, zk_trace *trace, cuzk_err *err) {
     *out = NULL;
     open_job *fresh = zk_calloc(1, sizeof *fresh), *job;
     if (!fresh) {
@@ -83,15 +83,15 @@ static cuzk_status get_job(open_job **out, worker *self, const char *id, bool ch
     memcpy(fresh->id, id, strnlen(id, sizeof fresh->id - 1));
     fresh->refs = 1;
     fresh->bytes = granted ? *granted : 0;
-    pthread_mutex_lock(&self->lock);
-    while ((job = find_job(self, id)) != NULL && !job->job) pthread_cond_wait(&self->changed, &self->lock);
+    pthread_mutex_lock(&self->w->lock);
+    while ((job = find_job(self, id)) != NULL && !job->job) pthread_cond_wait(&self->w->changed, &self->w->lock);
     if (job) {
         job->refs++;
     } else {
-        fresh->next = self->jobs;
-        self->jobs = fresh;
+        fresh->next = self->w->jobs;
+        self->w->jobs = fresh;
     }
-    pthread_mutex_unlock(&self->lock);
+    pthread_mutex_unlock(&self->w->lock);
     if (job) {
         if (granted) worker_release(self, ZK_KIND_UNSPECIFIED, *granted, 0);
         free(fresh);
@@ -106,10 +106,10 @@ static cuzk_status get_job(open_job **out, worker *self, const char *id, bool ch
     return status;
 }
 
-static cuzk_status check_vanilla(worker *self, const zk_job *job, zk_trace *trace, cuzk_err *err) {
+static cuzk_status check_vanilla(worker_lane *self, const zk_job *job, zk_trace *trace, cuzk_err *err) {
     zk_job_failure failure;
     zk_span *span = zk_span_open_kernel(trace, "check input");
-    cuzk_status status = zk_job_check(&failure, job, self->pool, err);
+    cuzk_status status = zk_job_check(&failure, job, self->w->pool, err);
     zk_span_close(trace, span);
     if (status != CUZK_CHECK_FAILED) return status;
     if (err) err->status = CUZK_BAD_INPUT; /* to prove it would be in vain */
@@ -117,7 +117,7 @@ static cuzk_status check_vanilla(worker *self, const zk_job *job, zk_trace *trac
     return CUZK_BAD_INPUT;
 }
 
-cuzk_status worker_take_job(worker *self, const char *job_id, bool check, zk_trace *trace, cuzk_err *err) {
+cuzk_status worker_take_job(worker_lane *self, const char *job_id, bool check, zk_trace *trace, cuzk_err *err) {
     if (self->current && strcmp(self->current->id, job_id) == 0 && !check) return CUZK_OK;
     cuzk_status status = CUZK_OK;
     open_job *job = NULL;
@@ -138,12 +138,12 @@ out:
 /* ---- inputs ahead ---- */
 
 /* How many private values a circuit takes that is loaded; 0: it is not. */
-static size_t hints_of(worker *self, const zk_job *job) {
+static size_t hints_of(worker_lane *self, const zk_job *job) {
     size_t n = 0;
-    pthread_mutex_lock(&self->lock);
-    for (const loaded *c = self->circuits; c; c = c->next)
+    pthread_mutex_lock(&self->w->lock);
+    for (const loaded *c = self->w->circuits; c; c = c->next)
         if (c->kind == job->kind && c->sector_bytes == job->sector_bytes) n = c->program->n_hints;
-    pthread_mutex_unlock(&self->lock);
+    pthread_mutex_unlock(&self->w->lock);
     return n;
 }
 
@@ -151,36 +151,36 @@ static size_t hints_of(worker *self, const zk_job *job) {
  */
 static void fill_slot(void *ctx) {
     input_slot *slot = ctx;
-    worker *self = slot->worker;
+    worker_lane *self = slot->lane;
     open_job *job = NULL;
-    pthread_mutex_lock(&self->lock);
+    pthread_mutex_lock(&self->w->lock);
     slot->state = SLOT_MAKING;
-    pthread_mutex_unlock(&self->lock);
+    pthread_mutex_unlock(&self->w->lock);
     cuzk_status status = get_job(&job, self, slot->job_id, false, &slot->granted, NULL, NULL);
     slot->granted = 0;
     size_t n_hints = status == CUZK_OK ? hints_of(self, job->job) : 0;
     bool made = n_hints && slot->partition < job->job->n_partitions &&
                 zk_partition_input_make(&slot->input, job->job, n_hints, slot->partition, NULL) == CUZK_OK;
     if (!made) slot->input.n_hints = 0;
-    pthread_mutex_lock(&self->lock);
+    pthread_mutex_lock(&self->w->lock);
     slot->job = job; /* also without inputs: it need not be read again */
     slot->state = job ? SLOT_READY : SLOT_FREE;
-    pthread_mutex_unlock(&self->lock);
+    pthread_mutex_unlock(&self->w->lock);
 }
 
 /* The slot is free afterwards. Its task must be idle. */
-static void empty_slot(worker *self, input_slot *slot) {
+static void empty_slot(worker_lane *self, input_slot *slot) {
     open_job *job = slot->job;
     slot->job = NULL;
-    pthread_mutex_lock(&self->lock);
+    pthread_mutex_lock(&self->w->lock);
     slot->state = SLOT_FREE;
-    pthread_mutex_unlock(&self->lock);
+    pthread_mutex_unlock(&self->w->lock);
     drop_job(self, job);
 }
 
-void worker_look_ahead(worker *self, const zk_ipc_message *m) {
+void worker_look_ahead(worker_lane *self, const zk_ipc_message *m) {
     input_slot *slot = NULL;
-    pthread_mutex_lock(&self->lock);
+    pthread_mutex_lock(&self->w->lock);
     for (unsigned i = 0; self->ahead && i < self->n_slots; i++) {
         input_slot *s = &self->slots[i];
         bool better = !slot || (slot->state == SLOT_READY && (s->state == SLOT_FREE || s->asked_n < slot->asked_n));
@@ -195,7 +195,7 @@ void worker_look_ahead(worker *self, const zk_ipc_message *m) {
         slot->granted = m->bytes;
         memcpy(slot->job_id, m->job_id, sizeof slot->job_id);
     }
-    pthread_mutex_unlock(&self->lock);
+    pthread_mutex_unlock(&self->w->lock);
     drop_job(self, old);
     if (!slot) {
         worker_release(self, ZK_KIND_UNSPECIFIED, m->bytes, 0);
@@ -205,22 +205,22 @@ void worker_look_ahead(worker *self, const zk_ipc_message *m) {
     zk_ahead_start(self->ahead, &slot->task);
 }
 
-cuzk_status worker_input(const zk_partition_input **input, worker *self, size_t n_hints, uint32_t partition,
+cuzk_status worker_input(const zk_partition_input **input, worker_lane *self, size_t n_hints, uint32_t partition,
                          cuzk_err *err) {
     input_slot *slot = NULL;
-    pthread_mutex_lock(&self->lock);
+    pthread_mutex_lock(&self->w->lock);
     for (unsigned i = 0; i < self->n_slots; i++) {
         input_slot *s = &self->slots[i];
         if (s->state == SLOT_FREE || s->state == SLOT_USED || s->partition != partition) continue;
         if (strcmp(s->job_id, self->current->id) == 0) slot = s;
     }
-    pthread_mutex_unlock(&self->lock);
+    pthread_mutex_unlock(&self->w->lock);
     if (slot) {
         zk_ahead_wait(self->ahead, &slot->task);
-        pthread_mutex_lock(&self->lock);
+        pthread_mutex_lock(&self->w->lock);
         bool ready = slot->state == SLOT_READY, good = ready && slot->input.n_hints == n_hints;
         if (ready) slot->state = SLOT_USED; /* the receiving thread leaves it alone */
-        pthread_mutex_unlock(&self->lock);
+        pthread_mutex_unlock(&self->w->lock);
         *input = &slot->input;
         if (good) return CUZK_OK;
         if (ready) empty_slot(self, slot);
@@ -229,12 +229,12 @@ cuzk_status worker_input(const zk_partition_input **input, worker *self, size_t 
     return zk_partition_input_make(&self->own, self->current->job, n_hints, partition, err);
 }
 
-void worker_input_done(worker *self, const zk_partition_input *input) {
+void worker_input_done(worker_lane *self, const zk_partition_input *input) {
     for (unsigned i = 0; i < self->n_slots; i++)
         if (input == &self->slots[i].input) empty_slot(self, &self->slots[i]);
 }
 
-void worker_forget_jobs(worker *self) {
+void worker_forget_jobs(worker_lane *self) {
     for (unsigned i = 0; i < self->n_slots; i++) {
         input_slot *slot = &self->slots[i];
         if (self->ahead) zk_ahead_cancel(self->ahead, &slot->task);
@@ -245,11 +245,11 @@ void worker_forget_jobs(worker *self) {
     self->current = NULL;
 }
 
-void worker_jobs_start(worker *self) {
-    self->n_slots = self->options->lookahead ? self->options->lookahead + 2 : 0;
+void worker_jobs_start(worker_lane *self) {
+    self->n_slots = self->w->options->lookahead ? self->w->options->lookahead + 2 : 0;
     for (unsigned i = 0; i < self->n_slots; i++) {
         input_slot *slot = &self->slots[i];
-        slot->worker = self;
+        slot->lane = self;
         slot->task = (zk_ahead_task){.run = fill_slot, .ctx = slot};
     }
 }

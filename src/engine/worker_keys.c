@@ -16,52 +16,54 @@
 /* ---- memory ---- */
 
 static void unload(loaded *c) {
-    zk_prover_destroy(c->prover);
+    zk_prover_destroy(c->provers[1]);
+    zk_prover_destroy(c->provers[0]);
     zk_proving_key_destroy(c->key);
     zk_resident_program_unload(c->resident);
     zk_program_destroy(c->program);
     free(c);
 }
 
-void worker_settle_scratch(worker *self) {
+void worker_settle_scratch(worker_lane *self) {
     uint64_t most = 0;
-    for (const loaded *c = self->circuits; c; c = c->next) most = c->scratch_bytes > most ? c->scratch_bytes : most;
-    if (most >= self->scratch_bytes) return;
-    worker_release(self, ZK_KIND_UNSPECIFIED, self->scratch_bytes - most, 0);
-    self->scratch_bytes = most;
+    for (const loaded *c = self->w->circuits; c; c = c->next) most = c->scratch_bytes > most ? c->scratch_bytes : most;
+    if (most >= self->w->scratch_bytes) return;
+    worker_release(self, ZK_KIND_UNSPECIFIED, self->w->scratch_bytes - most, 0);
+    self->w->scratch_bytes = most;
 }
 
-void worker_unload_all(worker *self) {
-    while (self->circuits) {
-        loaded *c = self->circuits;
-        self->circuits = c->next;
+void worker_unload_all(worker_lane *self) {
+    while (self->w->circuits) {
+        loaded *c = self->w->circuits;
+        self->w->circuits = c->next;
         unload(c);
     }
 }
 
-cuzk_status worker_evict(worker *self, zk_proof_kind kind, uint64_t sector_bytes, uint64_t *freed, cuzk_err *err) {
+cuzk_status worker_evict(worker_lane *self, zk_proof_kind kind, uint64_t sector_bytes, uint64_t *freed, cuzk_err *err) {
     zk_ipc_message evicted = {.type = ZK_IPC_EVICTED, .kind = kind, .sector_bytes = sector_bytes};
     loaded *c = NULL;
-    pthread_mutex_lock(&self->lock);
-    for (loaded **at = &self->circuits; *at && !c; at = *at ? &(*at)->next : at) {
+    ZK_TRY(worker_narrow(self, err));
+    pthread_mutex_lock(&self->w->lock);
+    for (loaded **at = &self->w->circuits; *at && !c; at = *at ? &(*at)->next : at) {
         if ((*at)->kind != kind || (*at)->sector_bytes != sector_bytes) continue;
         c = *at;
         *at = c->next;
     }
-    pthread_mutex_unlock(&self->lock);
+    pthread_mutex_unlock(&self->w->lock);
     if (c) {
         evicted.bytes = c->bytes;
         evicted.host_bytes = c->host_bytes;
         unload(c);
-        zk_retire_drain(self->retire);
+        zk_retire_drain(self->w->retire);
         malloc_trim(0);
     }
     *freed = evicted.bytes + evicted.host_bytes;
     return worker_say(self, evicted, err);
 }
 
-cuzk_status worker_reserve(worker *self, zk_proof_kind kind, uint64_t sector_bytes, uint64_t bytes, uint64_t host_bytes,
-                           cuzk_err *err) {
+cuzk_status worker_reserve(worker_lane *self, zk_proof_kind kind, uint64_t sector_bytes, uint64_t bytes,
+                           uint64_t host_bytes, cuzk_err *err) {
     ZK_TRY(worker_say(self,
                       (zk_ipc_message){.type = ZK_IPC_RESERVE,
                                        .kind = kind,
@@ -75,7 +77,7 @@ cuzk_status worker_reserve(worker *self, zk_proof_kind kind, uint64_t sector_byt
         switch (answer.type) {
         case ZK_IPC_GRANTED:
             return CUZK_OK;
-        case ZK_IPC_EVICT: {
+        case ZK_IPC_EVICT: { /* of the first lane, which has the keys */
             uint64_t freed;
             ZK_TRY(worker_evict(self, (zk_proof_kind)answer.kind, answer.sector_bytes, &freed, err));
             break;
@@ -88,7 +90,7 @@ cuzk_status worker_reserve(worker *self, zk_proof_kind kind, uint64_t sector_byt
     }
 }
 
-void worker_release(worker *self, zk_proof_kind kind, uint64_t bytes, uint64_t host_bytes) {
+void worker_release(worker_lane *self, zk_proof_kind kind, uint64_t bytes, uint64_t host_bytes) {
     if (!bytes && !host_bytes) return;
     cuzk_status status = worker_say(
         self, (zk_ipc_message){.type = ZK_IPC_RELEASE, .kind = kind, .bytes = bytes, .host_bytes = host_bytes}, NULL);
@@ -116,7 +118,8 @@ static void *make_digest(void *ctx) {
     return NULL;
 }
 
-static cuzk_status ask_about_file(digesting *d, worker *self, const loaded *c, const zk_params *params, cuzk_err *err) {
+static cuzk_status ask_about_file(digesting *d, worker_lane *self, const loaded *c, const zk_params *params,
+                                  cuzk_err *err) {
     zk_ipc_message m = {.type = ZK_IPC_KEY_FILE, .kind = c->kind, .sector_bytes = c->sector_bytes}, answer;
     m.file = zk_file_identity_of(&params->map);
     d->fd = params->map.fd;
@@ -132,7 +135,8 @@ static cuzk_status ask_about_file(digesting *d, worker *self, const loaded *c, c
     return d->running ? CUZK_OK : ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for the digest of a key file");
 }
 
-static cuzk_status tell_digest(digesting *d, worker *self, const loaded *c, const zk_params *params, cuzk_err *err) {
+static cuzk_status tell_digest(digesting *d, worker_lane *self, const loaded *c, const zk_params *params,
+                               cuzk_err *err) {
     zk_ipc_message m = {.type = ZK_IPC_KEY_DIGEST, .kind = c->kind, .sector_bytes = c->sector_bytes}, answer;
     if (!d->running) return CUZK_OK;
     pthread_join(d->thread, NULL);
@@ -161,24 +165,26 @@ static void give_up_digest(digesting *d) {
 
 /* ---- loading ---- */
 
-loaded *worker_find_circuit(worker *self, zk_proof_kind kind, uint64_t sector_bytes) {
-    for (loaded *c = self->circuits; c; c = c->next)
+loaded *worker_find_circuit(worker_lane *self, zk_proof_kind kind, uint64_t sector_bytes) {
+    for (loaded *c = self->w->circuits; c; c = c->next)
         if (c->kind == kind && c->sector_bytes == sector_bytes) return c;
     return NULL;
 }
 
 /* What the circuit will take: of the device, and of the host if that is something else. */
-static void plan(loaded *c, worker *self, const zk_query_masks *masks, unsigned log2_n) {
-    zk_memory_plan device = {0}, inputs = {0};
+static void plan(loaded *c, worker_lane *self, const zk_query_masks *masks, unsigned log2_n) {
+    zk_memory_plan device = {0}, prover = {0}, inputs = {0};
     /* The plans need a resident program for its domain alone. */
-    zk_resident_program probe = {.backend = self->backend, .program = c->program, .log2_n = log2_n};
-    zk_resident_program_plan(self->backend, c->program, &device);
+    zk_resident_program probe = {.backend = self->w->backend, .program = c->program, .log2_n = log2_n};
+    zk_resident_program_plan(self->w->backend, c->program, &device);
     zk_proving_key_plan(&probe, masks, &device);
-    zk_prover_plan(&probe, masks, &device);
-    zk_memory_plan_add(&inputs, "inputs", self->n_slots + 1,
+    zk_prover_plan(&probe, masks, &prover);
+    c->prover_bytes = prover.bytes;
+    zk_memory_plan_add(&device, "prover", 1, prover.bytes);
+    zk_memory_plan_add(&inputs, "inputs", self->w->n_lanes * (self->n_slots + 1),
                        ((uint64_t)c->program->n_hints + c->program->n_inputs) * 32);
-    uint64_t most = self->backend->caps.memory_bytes;
-    if (self->backend->caps.shares_host_memory) {
+    uint64_t most = self->w->backend->caps.memory_bytes;
+    if (self->w->backend->caps.shares_host_memory) {
         c->bytes = device.bytes + inputs.bytes;
     } else { /* points that a device has no room for stay in host memory */
         c->bytes = most && device.bytes > most ? most : device.bytes;
@@ -187,17 +193,17 @@ static void plan(loaded *c, worker *self, const zk_query_masks *masks, unsigned 
 }
 
 /* On the CPU sums work in host memory, one at a time. */
-static cuzk_status reserve_scratch(loaded *c, worker *self, const zk_query_masks *masks, unsigned log2_n,
+static cuzk_status reserve_scratch(loaded *c, worker_lane *self, const zk_query_masks *masks, unsigned log2_n,
                                    cuzk_err *err) {
-    const zk_backend_caps *caps = &self->backend->caps;
+    const zk_backend_caps *caps = &self->w->backend->caps;
     size_t n_b = masks->query[ZK_QUERY_B].n_points - masks->query[ZK_QUERY_B].n_bits;
     uint64_t g1 = zk_msm_g1_mem_bytes((size_t)1 << log2_n, caps->n_threads);
     uint64_t g2 = zk_msm_g2_mem_bytes(n_b, caps->n_threads), most = g1 > g2 ? g1 : g2;
     if (!caps->shares_host_memory) return CUZK_OK;
     c->scratch_bytes = most;
-    if (most <= self->scratch_bytes) return CUZK_OK;
-    ZK_TRY(worker_reserve(self, ZK_KIND_UNSPECIFIED, 0, most - self->scratch_bytes, 0, err));
-    self->scratch_bytes = most;
+    if (most <= self->w->scratch_bytes) return CUZK_OK;
+    ZK_TRY(worker_reserve(self, ZK_KIND_UNSPECIFIED, 0, most - self->w->scratch_bytes, 0, err));
+    self->w->scratch_bytes = most;
     return CUZK_OK;
 }
 
@@ -225,7 +231,7 @@ static void refuse_prepared(key_files *files, const char *path, const cuzk_err *
 
 /* Opens the prepared key beside the parameter file if there is one that may be used, and brings the masks into its
  * form. A key that is refused is no failure. */
-static cuzk_status open_prepared(key_files *files, const loaded *c, worker *self, const char *params_path,
+static cuzk_status open_prepared(key_files *files, const loaded *c, worker_lane *self, const char *params_path,
                                  cuzk_err *err) {
     char *path = NULL;
     cuzk_err why = {0};
@@ -238,26 +244,27 @@ static cuzk_status open_prepared(key_files *files, const loaded *c, worker *self
     if (status == CUZK_OK) goto out;
     refuse_prepared(files, path, &why);
     zk_query_masks_clear(&files->masks);
-    status = zk_query_masks_compute(&files->masks, c->program, self->pool, err);
+    status = zk_query_masks_compute(&files->masks, c->program, self->w->pool, err);
 out:
     free(path);
     return status;
 }
 
-static cuzk_status open_files(key_files *files, loaded *c, worker *self, bool plain, zk_trace *trace, cuzk_err *err) {
+static cuzk_status open_files(key_files *files, loaded *c, worker_lane *self, bool plain, zk_trace *trace,
+                              cuzk_err *err) {
     char path[ZK_KEY_PATH_BYTES];
     zk_params_counts counts;
-    ZK_TRY(zk_circuit_key_path(path, NULL, self->options->param_cache, c->kind, c->sector_bytes, err));
+    ZK_TRY(zk_circuit_key_path(path, NULL, self->w->options->param_cache, c->kind, c->sector_bytes, err));
     ZK_TRY(zk_params_open(&files->params, path, NULL, err)); /* a file that is none is told before there is much work */
     zk_span *inner = zk_span_open_kernel(trace, "build program");
     ZK_TRY(zk_circuit_program(&c->program, c->kind, c->sector_bytes, err));
     zk_span_close(trace, inner);
     inner = zk_span_open_kernel(trace, "query masks");
-    ZK_TRY(zk_query_masks_compute(&files->masks, c->program, self->pool, err));
+    ZK_TRY(zk_query_masks_compute(&files->masks, c->program, self->w->pool, err));
     zk_span_close(trace, inner);
     ZK_TRY(zk_params_counts_of(&counts, c->program, &files->masks.stats, err));
     ZK_TRY(zk_params_match(files->params, &counts, err));
-    return plain || self->options->no_prepared ? CUZK_OK : open_prepared(files, c, self, path, err);
+    return plain || self->w->options->no_prepared ? CUZK_OK : open_prepared(files, c, self, path, err);
 }
 
 /* The prepared key names the whole parameter file by its digest. */
@@ -273,24 +280,27 @@ static bool may_do_without(cuzk_status status) {
     return cuzk_status_classify(status) == CUZK_CLASS_INPUT || status == CUZK_OUT_OF_MEMORY;
 }
 
-static void drop_parts(loaded *c, worker *self, bool reserved) {
-    zk_prover_destroy(c->prover);
+static void drop_parts(loaded *c, worker_lane *self, bool reserved) {
+    zk_prover_destroy(c->provers[0]);
     zk_proving_key_destroy(c->key);
     zk_resident_program_unload(c->resident);
-    c->prover = NULL;
+    c->provers[0] = NULL;
     c->key = NULL;
     c->resident = NULL;
-    zk_retire_drain(self->retire);
+    zk_retire_drain(self->w->retire);
     if (reserved) worker_release(self, c->kind, c->bytes, c->host_bytes);
 }
 
 /* Everything on the device, in the form of the files. After a failure nothing is left of it. */
-static cuzk_status load_parts(loaded *c, worker *self, key_files *files, zk_trace *trace, cuzk_err *err) {
+static cuzk_status load_parts(loaded *c, worker_lane *self, key_files *files, zk_trace *trace, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     bool reserved = false;
     digesting digest = {0};
     unsigned log2_n;
-    zk_span *inner = zk_span_open_kernel(trace, "reserve memory");
+    zk_span *inner = zk_span_open_kernel(trace, "await lane"); /* the other one ends what it proves */
+    ZK_GOTO(worker_narrow(self, err));
+    zk_span_close(trace, inner);
+    inner = zk_span_open_kernel(trace, "reserve memory");
     ZK_GOTO(zk_program_log2_domain(&log2_n, c->program, err));
     ZK_GOTO(reserve_scratch(c, self, &files->masks, log2_n, err));
     plan(c, self, &files->masks, log2_n);
@@ -302,13 +312,13 @@ static cuzk_status load_parts(loaded *c, worker *self, key_files *files, zk_trac
     ZK_GOTO(match_digest(files, &digest, err));
     files->give_up_prepared = false;
     inner = zk_span_open_kernel(trace, "load program");
-    ZK_GOTO(zk_resident_program_load(&c->resident, self->backend, c->program, err));
+    ZK_GOTO(zk_resident_program_load(&c->resident, self->w->backend, c->program, err));
     zk_span_close(trace, inner);
     files->give_up_prepared = true;
     ZK_GOTO(zk_proving_key_load_files(&c->key, c->resident, files->params, files->prepared, &files->masks, trace, err));
     files->give_up_prepared = false;
     inner = zk_span_open_kernel(trace, "buffers");
-    ZK_GOTO(zk_prover_create(&c->prover, c->key, self->pool, err));
+    ZK_GOTO(zk_prover_create(&c->provers[0], c->key, self->w->pool, err));
     zk_span_close(trace, inner);
     inner = zk_span_open_kernel(trace, "digest"); /* what is left of it */
     ZK_GOTO(tell_digest(&digest, self, c, files->params, err));
@@ -322,7 +332,7 @@ out:
 }
 
 /* With the prepared key if it can be used, else without. */
-static cuzk_status load_circuit(loaded *c, worker *self, bool plain, zk_trace *trace, cuzk_err *err) {
+static cuzk_status load_circuit(loaded *c, worker_lane *self, bool plain, zk_trace *trace, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     cuzk_err why = {0};
     key_files files = {0};
@@ -332,7 +342,7 @@ static cuzk_status load_circuit(loaded *c, worker *self, bool plain, zk_trace *t
         refuse_prepared(&files, files.prepared->map.path, &why);
         zk_query_masks_clear(&files.masks);
         zk_err_reset(&why);
-        ZK_GOTO(zk_query_masks_compute(&files.masks, c->program, self->pool, err));
+        ZK_GOTO(zk_query_masks_compute(&files.masks, c->program, self->w->pool, err));
         status = load_parts(c, self, &files, trace, &why);
     }
     if (status != CUZK_OK && err) *err = why;
@@ -341,7 +351,7 @@ out:
     return status;
 }
 
-cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t sector_bytes, bool plain,
+cuzk_status worker_load(loaded **out, worker_lane *self, zk_proof_kind kind, uint64_t sector_bytes, bool plain,
                         zk_trace *trace, cuzk_err *err) {
     *out = worker_find_circuit(self, kind, sector_bytes);
     if (*out) return CUZK_OK;
@@ -353,10 +363,10 @@ cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t
     zk_span *span = zk_span_open(trace, "load keys");
     ZK_GOTO(worker_stage(self, "load", err));
     ZK_GOTO(load_circuit(c, self, plain, trace, err));
-    pthread_mutex_lock(&self->lock);
-    c->next = self->circuits;
-    self->circuits = c;
-    pthread_mutex_unlock(&self->lock);
+    pthread_mutex_lock(&self->w->lock);
+    c->next = self->w->circuits;
+    self->w->circuits = c;
+    pthread_mutex_unlock(&self->w->lock);
     *out = c;
     c = NULL;
     ZK_GOTO(worker_say(self,
@@ -367,6 +377,9 @@ cuzk_status worker_load(loaded **out, worker *self, zk_proof_kind kind, uint64_t
                                         .host_bytes = (*out)->host_bytes,
                                         .prepared = (*out)->key->form == ZK_KEY_PREPARED},
                        err));
+    zk_span *inner = zk_span_open_kernel(trace, "second lane");
+    worker_widen(self);
+    zk_span_close(trace, inner);
 out:
     zk_span_close(trace, span);
     if (c) unload(c);

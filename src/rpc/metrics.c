@@ -125,16 +125,20 @@ static void put_devices(FILE *out, const zk_engine_status *st) {
             uint64_t bytes;
         } rows[] = {
             {"total", w->memory_total_bytes}, {"free", w->memory_free_bytes}, {"reserved", w->device_reserved_bytes}};
-        for (size_t k = 0; k < 3 && strcmp(w->device_kind, "cpu") != 0 && w->pid; k++)
+        for (size_t k = 0; k < 3 && strcmp(w->device_kind, "cpu") != 0 && w->pid && w->process == w->id; k++)
             fprintf(out, "cuzk_gpu_memory_bytes{gpu=\"%u\",worker=\"%u\",state=\"%s\"} %" PRIu64 "\n",
                     w->device_ordinal, w->id, rows[k].state, rows[k].bytes);
     }
 }
 
 static void put_workers(FILE *out, const zk_engine_status *st) {
-    size_t n_provers = 0;
-    for (size_t i = 0; i < st->n_workers; i++) n_provers += !st->workers[i].checks_only;
-    put(out, "cuzk_gpu_workers", "gauge", "Worker processes that prove.", n_provers);
+    size_t n_processes = 0, n_lanes = 0;
+    for (size_t i = 0; i < st->n_workers; i++) {
+        n_lanes += !st->workers[i].checks_only;
+        n_processes += !st->workers[i].checks_only && st->workers[i].process == st->workers[i].id;
+    }
+    put(out, "cuzk_gpu_workers", "gauge", "Worker processes that prove.", n_processes);
+    put(out, "cuzk_gpu_lanes", "gauge", "Partitions that they can prove at a time.", n_lanes);
     put_devices(out, st);
     head(out, "cuzk_worker_rss_bytes", "gauge", "Resident memory of a worker.");
     for (size_t i = 0; i < st->n_workers; i++)

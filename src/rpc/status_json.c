@@ -71,6 +71,7 @@ static void put_workers(zk_json_writer *j, const zk_engine_status *st) {
         bool busy = w->job_id[0] != 0;
         zk_json_begin_object(j, NULL);
         zk_json_put_u64(j, "worker_id", w->id);
+        zk_json_put_u64(j, "process_of", w->process);
         zk_json_put_u64(j, "gpu_ordinal", w->device_ordinal);
         zk_json_put_string(j, "state", busy ? "proving" : "idle");
         put_text_or_null(j, "current_job", w->job_id);

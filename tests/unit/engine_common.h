@@ -171,6 +171,32 @@ static inline cuzk_status test_cuda_count(int *n, cuzk_err *err) {
     *n = count ? atoi(count) : 2;
     return *n ? CUZK_OK : ZK_FAIL(err, CUZK_DEVICE, "none in this test");
 }
+/* So many streams at a time; there is no memory for more. What runs on them runs side by side. */
+static int test_streams_left;
+struct zk_stream {
+    char unused;
+};
+static inline cuzk_status test_stream_open(zk_stream **stream, zk_backend *backend, cuzk_err *err) {
+    static zk_stream streams;
+    (void)backend;
+    if (test_streams_left == 0) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no room in this test");
+    test_streams_left--;
+    *stream = &streams;
+    return CUZK_OK;
+}
+static inline void test_stream_close(zk_stream *stream) {
+    (void)stream;
+    test_streams_left++;
+}
+static inline void test_add_streams(zk_backend *backend, int n) {
+    static zk_device_ops ops;
+    test_streams_left = n;
+    ops = *backend->device;
+    ops.stream_open = test_stream_open;
+    ops.stream_close = test_stream_close;
+    backend->device = &ops;
+    backend->caps.has_streams = true;
+}
 static void (*test_change_backend)(zk_backend *backend); /* of a test's own, in the worker */
 static inline cuzk_status test_cuda_open(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool,
                                          cuzk_err *err) {
@@ -179,8 +205,10 @@ static inline cuzk_status test_cuda_open(zk_backend **backend, int ordinal, uint
     ZK_TRY(zk_backend_open_cpu(backend, pool, err));
     zk_backend_caps *caps = &(*backend)->caps;
     caps->kind = "cuda";
-    caps->memory_bytes = TEST_DEVICE_BYTES;
+    const char *bytes = getenv("CUZK_TEST_DEVICE_BYTES"), *streams = getenv("CUZK_TEST_STREAMS");
+    caps->memory_bytes = bytes ? strtoull(bytes, NULL, 10) : TEST_DEVICE_BYTES;
     caps->shares_host_memory = false;
+    if (streams) test_add_streams(*backend, atoi(streams));
     snprintf(caps->device, sizeof caps->device, "test device %d", ordinal);
     if (test_change_backend) test_change_backend(*backend);
     return CUZK_OK;
@@ -231,6 +259,7 @@ static inline int test_worker_main(int argc, char **argv) {
         if (strcmp(argv[i], "--threads") == 0) options.n_threads = (unsigned)atoi(argv[i + 1]);
         if (strcmp(argv[i], "--device") == 0) options.device = argv[i + 1];
         if (strcmp(argv[i], "--lookahead") == 0) options.lookahead = (unsigned)atoi(argv[i + 1]);
+        if (strcmp(argv[i], "--lanes") == 0) options.n_lanes = (unsigned)atoi(argv[i + 1]);
         if (strcmp(argv[i], "--params") == 0) options.param_cache = argv[i + 1];
         if (strcmp(argv[i], "--prepared") == 0) options.no_prepared = strcmp(argv[i + 1], "off") == 0;
         if (strcmp(argv[i], "--spool") == 0) options.spool_dir = argv[i + 1];

@@ -300,7 +300,9 @@ static void show_devices(view *v) {
     v->workers[2].device_ordinal = 1;
     v->workers[3] = v->workers[4] = (zk_worker_view){.pid = 1, .device_kind = "cpu", .device = "CPU", .partition = -1};
     v->workers[4].checks_only = true;
-    for (unsigned i = 0; i < 5; i++) v->workers[i].id = i;
+    for (unsigned i = 0; i < 5; i++) v->workers[i].id = v->workers[i].process = i;
+    v->workers[1].process = 0; /* the second lane of the first device */
+    v->workers[1].pid = 1;
     v->status.n_workers = 5;
 }
 

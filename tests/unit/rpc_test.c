@@ -535,7 +535,10 @@ static void test_devices(void) {
     protobuf_c_message_free_unpacked(&s->base, NULL);
     Cuzk__V1__GetMetricsRequest g = CUZK__V1__GET_METRICS_REQUEST__INIT;
     Cuzk__V1__GetMetricsResponse *t = ask("GetMetrics", &g.base, &cuzk__v1__get_metrics_response__descriptor);
-    ZK_CHECK(strstr(t->prometheus_text, "\ncuzk_gpu_workers 4\n"));
+    ZK_CHECK(strstr(t->prometheus_text, "\ncuzk_gpu_workers 3\n"));
+    ZK_CHECK(strstr(t->prometheus_text, "\ncuzk_gpu_lanes 4\n"));
+    ZK_CHECK(strstr(t->prometheus_text, "\ncuzk_gpu_memory_bytes{gpu=\"0\",worker=\"0\",state=\"reserved\"} 3000\n"));
+    ZK_CHECK(!strstr(t->prometheus_text, "\ncuzk_gpu_memory_bytes{gpu=\"0\",worker=\"1\"")); /* the same memory */
     ZK_CHECK(strstr(t->prometheus_text, "\ncuzk_gpu_memory_bytes{gpu=\"1\",worker=\"2\",state=\"reserved\"} 3000\n"));
     protobuf_c_message_free_unpacked(&t->base, NULL);
     stop();
