@@ -55,7 +55,9 @@ void zk_buffer_discard(zk_buffer *buffer) {
 }
 
 void zk_buffer_release(zk_buffer *buffer) {
-    if (buffer && buffer->backend->buffer->release) buffer->backend->buffer->release(buffer);
+    if (!buffer) return;
+    buffer->lost = true;
+    if (buffer->backend->buffer->release) buffer->backend->buffer->release(buffer);
 }
 
 static cuzk_status check_range(const zk_buffer *buffer, size_t offset, size_t bytes, const char *what, cuzk_err *err) {
