@@ -3,6 +3,7 @@
  * code. */
 #include "base/alloc.h"
 #include "msm/batch_affine.h"
+#include "msm/ifma/ifma.h"
 #include "msm/msm.h"
 #include "msm/plan.h"
 #include "scalars.h"

@@ -148,6 +148,8 @@ static void vec_set_lane(VEC *x, VEC *y, int lane, const AFFINE *a) {
     vec_load_elements(&t, at, true);
     vec_blend(y, y, &t, (__mmask8)(1u << lane));
 }
+/* Whether the lowest limb of a lane is zero, as it is where all are. */
+ZK_INLINE bool vec_maybe_zero(const VEC *a) { return _mm512_testn_epi64_mask(a->l[0], a->l[0]) != 0; }
 /* Lanes where all limbs are zero. */
 ZK_INLINE __mmask8 vec_zero_limbs(const VEC *a) {
     __m512i any = a->l[0];

@@ -192,6 +192,11 @@ static void vec_set_lane(VEC *x, VEC *y, int lane, const AFFINE *a) {
     vec_load_elements(&t, at, true);
     vec_blend(y, y, &t, (__mmask8)(1u << lane));
 }
+/* Whether the lowest limbs of a lane are zero, as they are where all are. */
+ZK_INLINE bool vec_maybe_zero(const VEC *a) {
+    const __m512i any = _mm512_or_si512(a->c0.l[0], a->c1.l[0]);
+    return _mm512_testn_epi64_mask(any, any) != 0;
+}
 /* Lanes where all limbs are zero. */
 ZK_INLINE __mmask8 vec_zero_limbs(const VEC *a) {
     __m512i any = _mm512_or_si512(a->c0.l[0], a->c1.l[0]);
