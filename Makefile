@@ -2,7 +2,7 @@
 BUILD ?= build
 CMAKE_FLAGS ?=
 
-.PHONY: all deps demo check check-full check-interop bench asan fuzz format clean
+.PHONY: all deps demo check check-full check-interop bench asan tsan fuzz format clean
 
 all: deps
 	@cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS) >$(BUILD).cmake.log 2>&1 || { cat $(BUILD).cmake.log; exit 1; }
@@ -35,6 +35,10 @@ bench: all
 asan:
 	@$(MAKE) --no-print-directory all BUILD=build-asan CMAKE_FLAGS="-DCMAKE_BUILD_TYPE=RelWithDebInfo -DCUZK_SANITIZE=address,undefined"
 	@ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 scripts/check.sh build-asan unit
+
+# What has threads of its own under ThreadSanitizer, and a daemon with clients for SECONDS seconds (default 60).
+tsan:
+	@scripts/tsan.sh $${SECONDS:-60}
 
 # Each decoder fuzzed for SECONDS seconds (default 60).
 fuzz:

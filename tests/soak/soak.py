@@ -34,6 +34,7 @@ KINDS = {
     "update": ("update", "2KiB"),
     "porep": ("porep", "2KiB"),
 }
+LARGE = ("update", "porep")  # take longer than a daemon lives between two kills: never urgent, few at a time
 # A job that is not over then is stuck. One of low priority may wait for three times the aging, and for its turn.
 AGING = "60s"
 STUCK = 1200
@@ -139,7 +140,7 @@ class Requests:
                                     str(1000 + i), *more, "-o", path], check=True, stdout=subprocess.DEVNULL)
                 self.by_kind[name].append(path)
         self.bad = work + "/bad.json"
-        with open(self.by_kind[kinds[0]][0]) as f:
+        with open(self.by_kind["window"][0]) as f:
             request = json.load(f)
         proof = request["vanilla_proofs"][0]
         at = len(proof) // 2
@@ -177,10 +178,13 @@ class Load:
         with self.lock:
             names, w = zip(*self.weights.items())
             name = name or self.random.choices(names, w)[0]
+            if name in LARGE and sum(j.name in LARGE and j.outcome is None for j in self.jobs) >= 2:
+                name = "window" if "window" in self.weights else name
             path = self.random.choice(self.requests.by_kind[name])
             self.n_asked += 1
             if priority is None:
-                priority = self.random.choice(["", "", "low", "normal", "high", "critical"])
+                priority = self.random.choice(["", "low"] if name in LARGE else
+                                              ["", "", "low", "normal", "high", "critical"])
             job = Job(name, path, "%s-%s-%d" % (name, self.tag, self.n_asked), priority)
             self.jobs.append(job)
             return job
@@ -329,7 +333,7 @@ def hurt_with_kills(daemon, load, report, n):
     while sum(done.values()) < n:
         daemon_dies = chance.random() < 0.5
         x = chance.random()
-        time.sleep(chance.random() * (0.3 if x < 0.3 else 4 if x < 0.8 else 20))
+        time.sleep(chance.random() * (0.3 if x < 0.3 else 4 if x < 0.8 else 15 if x < 0.98 else 60))
         workers = daemon.workers()
         if not daemon_dies and workers:
             try:
@@ -354,7 +358,8 @@ def hurt_with_kills(daemon, load, report, n):
 
 def run_kills(work, arguments, n, weights, cores):
     report = Report()
-    daemon = Daemon(work, arguments.keys, ["--gpus.gpu_threads", "2", "--scheduler.aging", AGING])
+    daemon = Daemon(work, arguments.keys, ["--gpus.gpu_threads", "1", "--gpus.gpu_workers_per_device", "2",
+                                           "--scheduler.aging", AGING])
     requests = Requests(arguments.keys, work, list(weights), 3)
     load = Load(daemon, requests, report, arguments.seed, weights, True)
     over = threading.Event()
@@ -502,8 +507,6 @@ def main():
              "check": "winning=1,window=3"}
     weights = {k: float(w) for k, w in (pair.split("=") for pair in (a.kinds or usual[a.mode]).split(","))}
     weights.setdefault("window", 0)  # for requests that are broken
-    if next(iter(weights)) == "porep" or next(iter(weights)) == "update":
-        weights = {"window": weights.pop("window"), **weights}
     a.keys = os.path.abspath(a.keys)
     make_keys(a.keys, weights)
     print("seed %d" % a.seed, flush=True)

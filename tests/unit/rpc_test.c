@@ -48,16 +48,22 @@ static void stop(void) {
 
 static void sleep_ms(unsigned ms) { nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL); }
 
+#if defined(__SANITIZE_THREAD__)
+enum { PATIENCE = 10 };
+#else
+enum { PATIENCE = 1 };
+#endif
+
 /* Polls until cond or ten seconds have gone. */
 #define WAIT_FOR(cond)                                                                                                 \
     do {                                                                                                               \
-        for (int k_ = 0; k_ < 1000 && !(cond); k_++) zk_client_poll(fx.client, 10);                                    \
+        for (int k_ = 0; k_ < 1000 * PATIENCE && !(cond); k_++) zk_client_poll(fx.client, 10);                         \
         ZK_CHECK(cond);                                                                                                \
     } while (0)
 
 static cuzk_status call(const char *method, const void *request, size_t n, uint8_t **response, size_t *n_response,
                         cuzk_err *err) {
-    return zk_client_call_sync(response, n_response, fx.client, method, request, n, 20000, NULL, NULL, err);
+    return zk_client_call_sync(response, n_response, fx.client, method, request, n, 20000 * PATIENCE, NULL, NULL, err);
 }
 
 /* Packs, calls, unpacks; the call must succeed. */
