@@ -137,6 +137,8 @@ cuzk_status zk_journal_db_open(sqlite3 **out, const char *path, cuzk_err *err) {
     if (strcmp(text, "wal") != 0)
         ZK_GOTO(ZK_FAIL(err, CUZK_IO, "%s: the file system does not support the journal's WAL mode", path));
     ZK_GOTO(zk_journal_exec(db, path, "PRAGMA synchronous = FULL", err));
+    /* KiB. A statement touches few pages; the default of 2 MiB would fill for hours and look like a leak. */
+    ZK_GOTO(zk_journal_exec(db, path, "PRAGMA cache_size = -256", err));
     ZK_GOTO(ask(text, sizeof text, db, path, "PRAGMA quick_check(1)", err));
     if (strcmp(text, "ok") != 0) {
         status = ZK_FAIL(err, CUZK_BAD_INPUT,

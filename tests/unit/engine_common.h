@@ -104,7 +104,13 @@ static inline zk_engine_options test_options(const char *name) {
     char *path = journal[next++ % 8];
     snprintf(path, sizeof journal[0], "%s/%s/journal", test_dir, name);
     return (zk_engine_options){
-        .param_cache = test_keys(), .journal_path = path, .no_express = true, .worker_threads = 1};
+        .param_cache = test_keys(),
+        .journal_path = path,
+        .no_express = true,
+        .worker_threads = 1,
+        /* scripts/tsan.sh: the same test built without a sanitizer, so that proofs are not what takes the time */
+        .worker_program = getenv("CUZK_TEST_WORKER"),
+    };
 }
 
 static inline zk_engine *test_engine(const zk_engine_options *options) {
