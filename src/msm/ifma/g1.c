@@ -65,8 +65,8 @@ ZK_INLINE void vec_difference(VEC *d, const VEC *x2, const VEC *x1, const uint64
 }
 /* y2 - y1 + before, or 4p - y2 - y1 + before in the lanes given; a factor. */
 ZK_INLINE void vec_slope_numerator(VEC *r, const VEC *y2, __mmask8 negate, const VEC *y1, const uint64_t before[8]) {
-    VEC t;
-    zk_fp52x8_neg_if_loose(&t, y2, negate, 4);
+    VEC t = *y2;
+    if (!__builtin_constant_p(negate) || negate) zk_fp52x8_neg_if_loose(&t, y2, negate, 4);
     vec_sub_plus(&t, &t, y1, before);
     zk_fp52x8_carry_factor(r, &t);
 }
