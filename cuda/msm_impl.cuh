@@ -40,7 +40,8 @@ template <class F> struct add_chain {
     u32 *special_counts;  /* [MAX_CHAIN_ROUNDS], zeroed when the chain starts */
     u32 *special_pairs;   /* [most pairs of a round] */
     u32 rounds = 0;
-    bool apart = false; /* no sum of a round lies where one of its points does */
+    bool apart = false;  /* no sum of a round lies where one of its points does */
+    bool beside = false; /* other chains run at the same time */
     point_source<F> source() const { return point_source<F>{bases, pool, pool_size, base_x, more, split}; }
 };
 
@@ -78,7 +79,10 @@ template <class F> cuzk_status add_round(add_chain<F> &c, pair_list list, u32 n_
     if (c.rounds == MAX_CHAIN_ROUNDS) return ZK_FAIL(err, CUZK_INTERNAL, "msm: more than %u rounds", MAX_CHAIN_ROUNDS);
     const special_list specials{c.special_counts + c.rounds++, c.special_pairs};
     const point_source<F> source = c.source();
-    const u32 threads = add_threads_for(c.device, n_pairs), blocks = ceil_div(threads, ADD_THREADS);
+    /* Large rounds leave half of the chip to others: a forward pass of one then runs beside a backward pass of another.
+     */
+    const u32 most = add_threads_for(c.device, n_pairs), threads = c.beside && n_pairs / 64 >= most ? most / 2 : most;
+    const u32 blocks = ceil_div(threads, ADD_THREADS);
     auto forward = add_forward<F>;
     auto backward = add_backward < F, sizeof(F) == sizeof(fp) ? 4 : 2 > ;
     auto between = add_between<F>;

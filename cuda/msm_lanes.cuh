@@ -172,8 +172,7 @@ template <class F> void msm_way(zk_cuda_msm_way *way, const zk_cuda *d, const zk
     msm_choice<F> choice(d, zk_cuda_bytes_free(d), false);
     choice.one_is_enough = true;
     if (b.n) msm_visit_preferred(choice, b, b.n);
-    if (b.n && choice.bytes == 0)
-        msm_consider(choice, b.n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
+    if (b.n && choice.bytes == 0) msm_consider(choice, b.n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
     *way = choice.bytes ? zk_cuda_msm_way{choice.shape.windows.n_windows, choice.config.capacity, choice.config.lanes}
                         : zk_cuda_msm_way{0, 0, 0};
 }
@@ -359,6 +358,7 @@ cuzk_status msm_slice(msm_job<F> *job, const affine<F> *bases, const affine<F> *
         c.bases = bases;
         c.base_x = job->w.base_x;
         c.apart = true;
+        c.beside = lanes > 1;
         c.more = more;
         c.split = more ? (u32)job->stride : 0xffffffffu;
         l->host_rounds = (u32 *)(d->pinned[i] + PINNED_BINS);

@@ -168,7 +168,7 @@ static cuzk_status open_run(request_run *run, zk_job *job, cuzk_err *err) {
     ZK_GOTO(cli_key_find(&key, &args->keys, identifier, NULL, err));
     ZK_GOTO(cli_prover_open(&run->prover, run->program, &key, &args->bench.work, args->bench.pool, NULL, err));
     if (args->lanes != 1) ZK_GOTO(cli_prover_widen(&run->prover, run->n_partitions, err));
-    if (args->multiples) ZK_GOTO(zk_proving_key_speed_up(run->prover.key, NULL, err));
+    ZK_GOTO(zk_proving_key_speed_up(run->prover.key, args->multiples ? SIZE_MAX : ZK_SHORT_LIST, NULL, err));
 out:
     cli_key_clear(&key);
     return status;

@@ -323,9 +323,12 @@ cuzk_status zk_proving_key_generate_prepared(zk_proving_key **key, const zk_resi
     return generate(key, program, toxic, ZK_KEY_PREPARED, pool, trace, err);
 }
 
-cuzk_status zk_proving_key_speed_up(const zk_proving_key *key, zk_trace *trace, cuzk_err *err) {
+cuzk_status zk_proving_key_speed_up(const zk_proving_key *key, size_t most_points, zk_trace *trace, cuzk_err *err) {
+    zk_resident_points *const lists[] = {key->l[0], key->a[0], key->b_g1[0], key->b_g2[0], key->h};
+    cuzk_status status = CUZK_OK;
     zk_span *span = zk_span_open_kernel(trace, "stored multiples");
-    cuzk_status status = zk_resident_points_speed_up(key->h, err);
+    for (unsigned i = 0; i < sizeof lists / sizeof lists[0] && status == CUZK_OK; i++)
+        if (lists[i]->n && lists[i]->n <= most_points) status = zk_resident_points_speed_up(lists[i], err);
     zk_span_close(trace, span);
     return status;
 }

@@ -88,8 +88,12 @@ cuzk_status zk_proving_key_generate(zk_proving_key **key, const zk_resident_prog
 cuzk_status zk_proving_key_generate_prepared(zk_proving_key **key, const zk_resident_program *program,
                                              const zk_toxic_waste *toxic, struct zk_pool *pool, zk_trace *trace,
                                              cuzk_err *err) ZK_MUST_USE;
-/* Spends device memory that is left (after the provers have theirs) and some seconds on faster MSMs over h. */
-cuzk_status zk_proving_key_speed_up(const zk_proving_key *key, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
+/* Spends device memory that is left (after the provers have theirs) and time on faster MSMs, for a key that stays: over
+ * all lists of at most most_points full points. ZK_SHORT_LIST: few gigabytes and tenths of a second; SIZE_MAX: also h
+ * of a large circuit, tens of gigabytes and some seconds. */
+#define ZK_SHORT_LIST ((size_t)1 << 22)
+cuzk_status zk_proving_key_speed_up(const zk_proving_key *key, size_t most_points, zk_trace *trace,
+                                    cuzk_err *err) ZK_MUST_USE;
 /* Whether points of bits have to be brought to the device for every sum. */
 bool zk_proving_key_streams_bits(const zk_proving_key *key);
 void zk_proving_key_destroy(zk_proving_key *key); /* NULL is fine */
