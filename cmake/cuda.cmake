@@ -3,7 +3,7 @@
 # host: tests/unit/cuda.cmake.
 #
 #   CUZK_CUDA            AUTO (if nvcc is found), ON, OFF
-#   CUZK_CUDA_ARCHS      what to compile for: "90" (default), or "release" for sm_75 to sm_120 in one fat binary
+#   CUZK_CUDA_ARCHS      what to compile for: "90" (default), or "release" for sm_75 to sm_120 in one fat binary (preset cuda-release)
 set(CUZK_CUDA AUTO CACHE STRING "Build the CUDA code: AUTO, ON, OFF")
 set(CUZK_CUDA_ARCHS "90" CACHE STRING "CUDA architectures, e.g. 90 or 80;90, or release")
 
@@ -62,20 +62,24 @@ cuzk_cuda_program(cuda_points_test tests/unit/cuda_points_test.cpp)
 cuzk_cuda_program(cuda_prepare_test tests/unit/cuda_prepare_test.cpp)
 cuzk_cuda_program(bench_cuda cuda/bench_cuda.cpp)
 
-add_executable(cuda_synthesis_test EXCLUDE_FROM_ALL tests/unit/cuda_synthesis_test.c) # in C, for the helpers of other tests
-target_link_libraries(cuda_synthesis_test PRIVATE cuzk_flags zk_cuda zk_filecoin)
-target_include_directories(cuda_synthesis_test PRIVATE tests ${CMAKE_SOURCE_DIR})
-target_compile_definitions(cuda_synthesis_test PRIVATE ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors")
+cuzk_cuda_program(cuda_pool_test tests/unit/cuda_pool_test.cpp)
 
-# The tests of Groth16 on the device.
-add_executable(cuda_groth16_test EXCLUDE_FROM_ALL tests/unit/groth16_toy_test.c)
-target_link_libraries(cuda_groth16_test PRIVATE cuzk_flags zk_groth16 zk_device)
-target_include_directories(cuda_groth16_test PRIVATE tests)
-target_compile_definitions(cuda_groth16_test PRIVATE ZK_TEST_CUDA ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors")
-add_executable(cuda_groth16_prepare_test EXCLUDE_FROM_ALL tests/unit/prepare_test.c)
-target_link_libraries(cuda_groth16_prepare_test PRIVATE cuzk_flags zk_groth16 zk_device)
-target_include_directories(cuda_groth16_prepare_test PRIVATE tests)
-target_compile_definitions(cuda_groth16_prepare_test PRIVATE ZK_TEST_CUDA ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors")
+# In C, for the helpers of other tests; without the emulator these programs leave out what only that can do.
+function(cuzk_device_test name source)
+  add_executable(${name} EXCLUDE_FROM_ALL tests/unit/${source})
+  target_link_libraries(${name} PRIVATE cuzk_flags ${ARGN})
+  target_include_directories(${name} PRIVATE tests ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(${name} PRIVATE ZK_TEST_CUDA ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors")
+endfunction()
+cuzk_device_test(cuda_synthesis_test cuda_synthesis_test.c zk_cuda zk_filecoin)
+cuzk_device_test(cuda_groth16_test groth16_toy_test.c zk_groth16 zk_device)
+cuzk_device_test(cuda_groth16_prepare_test prepare_test.c zk_groth16 zk_device)
+foreach(area lanes budget faults check edge)
+  cuzk_device_test(cuda_${area}_test cuda_${area}_test.c zk_groth16 zk_device)
+endforeach()
 
-add_custom_target(cuda_check DEPENDS cuda_msm_test cuda_ntt_test cuda_points_test cuda_synthesis_test bench_cuda cuda_groth16_test
-  cuda_prepare_test cuda_groth16_prepare_test cuzk)
+set(cuda_programs bench_cuda cuda_msm_test cuda_ntt_test cuda_points_test cuda_prepare_test cuda_pool_test cuda_synthesis_test
+  cuda_groth16_test cuda_groth16_prepare_test cuda_lanes_test cuda_budget_test cuda_faults_test cuda_check_test cuda_edge_test)
+add_custom_target(cuda_check DEPENDS ${cuda_programs} cuzk)
+# These programs for a machine that cannot build them: scripts/device-pack.sh
+file(GENERATE OUTPUT ${CMAKE_BINARY_DIR}/cuda_programs.list CONTENT "$<JOIN:${cuda_programs},\n>\n")

@@ -10,9 +10,16 @@
 # repeat     200 proofs of one WinningPoSt 32 GiB circuit on one prover, 200 of WindowPoSt 2 KiB on two lanes, fixed blinding: the same bytes each
 #            time and as on the CPU; with and without device memory that is overwritten in between
 # check      `params check` of a small and of a large file on both devices, and of one with a bad byte
-# tune       `cuzk tune` up to 2^24 points, and times with and without its table
-# sanitize   compute-sanitizer (memcheck, racecheck, initcheck) on small circuits; needs the programs of the target cuda_check
-# robust     budget repeat check sanitize
+# tune       `cuzk tune` up to 2^24 points; proofs with its table and without: the same bytes, times
+# programs   the tests of the target cuda_check that are about failures: pool, lanes, budgets, every buffer refused in turn, edges
+# sanitize   compute-sanitizer (TOOLS: memcheck racecheck initcheck synccheck) on small circuits, the programs of a tool side by side
+# bigkey     porep 32 GiB from files: the key made, checked on the device, prepared, proofs with and without: the same bytes. Files in
+#            KEYS (48 GB) and PREPARED (26 GB), by default both in the temporary folder; what is there already is kept
+# devices    two devices at once: partitions of one request spread over both, each process on its own device, sectors side by side
+# robust     repeat programs check tune budget
+#
+# The programs lie in the build folder of CUZK (target cuda_check, or unpacked from scripts/device-pack.sh). A command that takes the modes
+# one by one stays below ten minutes each on an H200.
 #
 # Host memory is measured from outside (VmHWM). One table at the end.
 set -eu
@@ -21,7 +28,6 @@ shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "$(dirname "$cuzk")/../.." && pwd)
 toxic=$root/tests/vectors/toxic.json
-toy=$root/tests/vectors/toy
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME="$work/cache" # no table of an earlier `tune`
@@ -165,9 +171,137 @@ check() {
 }
 
 tune() {
+    samples porep 1 "$work/tune"
+    for table in no yes; do
+        if [ $table = yes ]; then
+            start=$(now)
+            "$cuzk" tune --to 24 || status=1
+            found=$(find "$XDG_CACHE_HOME" -name 'tune-*.json')
+            row "tune, 2^16 to 2^24" "$(since "$start") s, $(grep -o log2_n "$found" | wc -l) sizes in $(basename "$found")"
+        fi
+        "$cuzk" bench request "$work/tune" --test-toxic "$toxic" --backend cuda --test-blinding "$work/blinding.json" --runs 2 --json \
+            >"$work/tune.$table" 2>"$work/said" || status=1
+        row "porep 32GiB, warm, table: $table" "median $(bench_line "$work/tune.$table") ms"
+        grep -o '"checksum": *"[^"]*"' "$work/tune.$table" >"$work/sum.$table" || true
+        if grep -q 'is not used' "$work/said"; then row "the table" "FAILED: $(cat "$work/said")"; fi
+    done
+    same "porep 32GiB with the table and without" "$work/sum.no" "$work/sum.yes"
+    rm -rf "$work/tune"
+}
+
+# program NAME [CASES...]: one of the target cuda_check
+program() {
+    name=$1
+    shift
+    [ -x "$build/$name" ] || { row "$name" "not built"; return 0; }
     start=$(now)
-    "$cuzk" tune --to 24 || status=1
-    row "tune, 2^16 to 2^24" "$(since "$start") s"
+    if timeout 300 "$build/$name" "$@" >"$work/program" 2>&1; then
+        row "$name" "$(tail -1 "$work/program"), $(since "$start") s"
+    else
+        row "$name" "FAILED: $(grep -E 'failed|FAIL' "$work/program" | head -3 | tr '\n' ' ')"
+    fi
+}
+programs() {
+    program cuda_pool_test
+    program cuda_faults_test
+    program cuda_lanes_test
+    program cuda_budget_test
+    program cuda_edge_test
+    program cuda_check_test
+    program cuda_groth16_prepare_test
+}
+
+bigkey() {
+    keys=${KEYS:-$work/bigkeys} prepared=${PREPARED:-$work/prepared}
+    mkdir -p "$keys" "$prepared"
+    samples porep 1 "$work/big"
+    start=$(now)
+    "$cuzk" setup porep --sector-size 32GiB --test-toxic "$toxic" --backend cuda --out "$keys" --reuse >/dev/null || status=1
+    row "setup porep 32GiB to files" "$(since "$start") s, $(du -shD "$keys" | cut -f 1)"
+    # `prepare` writes beside the key: a folder of links has it elsewhere
+    for file in "$keys"/*; do ln -sf "$(readlink -f "$file")" "$prepared/"; done
+    params=$(find "$prepared" -name '*.params' | head -1)
+    start=$(now)
+    verdict=holds
+    "$cuzk" params check "$params" --backend cuda >"$work/said" 2>&1 || verdict="FAILED: $(cat "$work/said")"
+    row "params check, porep 32GiB, cuda" "$verdict, $(since "$start") s"
+    if [ ! -e "${params%.params}.prepared" ]; then
+        start=$(now)
+        "$cuzk" params prepare "$params" --backend cuda >/dev/null || status=1
+        row "params prepare, porep 32GiB" "$(since "$start") s, $(du -shD "${params%.params}.prepared" | cut -f 1)"
+    fi
+    for how in plain prepared; do
+        option=
+        if [ $how = prepared ]; then option=--prepared; fi
+        start=$(now)
+        "$cuzk" prove --request "$work/big/117.json" --params "$prepared" $option --test-blinding "$work/blinding.json" --backend cuda \
+            -o "$work/big.$how" --quiet >/dev/null || status=1
+        row "porep 32GiB from the file, $how" "$(since "$start") s with the key"
+    done
+    same "porep 32GiB, prepared and plain" "$work/big.prepared" "$work/big.plain"
+    prove_on cuda "$work/big/117.json" "$work/big.toxic"
+    same "porep 32GiB, from the file and from toxic waste" "$work/big.plain" "$work/big.toxic"
+    rm -rf "$work/big"
+}
+
+# The devices that a process has memory on, as nvidia-smi sees it.
+devices_of() {
+    nvidia-smi --query-compute-apps=pid,gpu_uuid --format=csv,noheader | awk -F', ' -v pid="$1" '$1 == pid {print $2}' | sort -u |
+        while read -r uuid; do
+            nvidia-smi --query-gpu=uuid,index --format=csv,noheader | awk -F', ' -v uuid="$uuid" '$1 == uuid {printf "%s ", $2}'
+        done
+}
+devices() {
+    n=$(nvidia-smi -L | wc -l)
+    [ "$n" -ge 2 ] || { row "two devices" "not tested: $n here"; return 0; }
+    program cuda_edge_test device at_once
+    "$cuzk" sample window --sector-size 2KiB --sectors 20 -o "$work/w.json" >/dev/null
+    prove_on cuda "$work/w.json" "$work/w.0" --device 0
+    prove_on cuda "$work/w.json" "$work/w.1" --device 1
+    same "window 2KiB on device 0 and on device 1" "$work/w.0" "$work/w.1"
+    code=0
+    "$cuzk" prove --request "$work/w.json" --test-toxic "$toxic" --backend cuda --device "$n" -o "$work/none" --quiet 2>"$work/said" || code=$?
+    if [ $code = 2 ]; then row "device $n" "$(tail -1 "$work/said")"; else row "device $n" "FAILED: exit $code"; fi
+
+    # the ten partitions of one request, half on each device
+    samples porep 2 "$work/two"
+    start=$(now)
+    half() { # half DEVICE: five partitions
+        for k in 0 1 2 3 4; do
+            k=$((5 * $1 + k))
+            prove_on cuda "$work/two/117.json" "$work/part.$k" --device "$1" --partition $k
+        done
+        exit $status
+    }
+    (half 0) &
+    first=$!
+    (half 1) &
+    wait $! || status=1
+    wait $first || status=1
+    row "porep 32GiB, ten partitions on two devices" "$(since "$start") s, a key made for each"
+    for k in 0 1 2 3 4 5 6 7 8 9; do cat "$work/part.$k"; done >"$work/parts"
+    prove_on cuda "$work/two/117.json" "$work/whole" --device 1
+    same "porep 32GiB, spread over two and on one device" "$work/parts" "$work/whole"
+
+    # a sector each, warm, alone and side by side
+    for who in alone both; do
+        pids=
+        for device in 0 1; do
+            mkdir -p "$work/sector.$device"
+            cp "$work/two/$((117 + device)).json" "$work/sector.$device/"
+            "$cuzk" bench request "$work/sector.$device" --test-toxic "$toxic" --backend cuda --device $device --runs 3 --json \
+                >"$work/bench.$who.$device" &
+            pids="$pids $!"
+            if [ $who = alone ]; then wait $! || status=1; fi
+        done
+        if [ $who = both ]; then
+            sleep 12
+            for pid in $pids; do row "process $pid is on device" "$(devices_of "$pid")"; done
+            for pid in $pids; do wait "$pid" || status=1; done
+        fi
+        row "porep 32GiB, warm, devices 0 and 1 $who" "median $(bench_line "$work/bench.$who.0") and $(bench_line "$work/bench.$who.1") ms"
+    done
+    rm -rf "$work/two" "$work"/sector.*
 }
 
 sanitize() {
@@ -175,31 +309,41 @@ sanitize() {
         row "compute-sanitizer" "not installed"
         return 0
     fi
-    for tool in memcheck racecheck initcheck; do
-        for run in "cuda_pool_test" "cuda_lanes_test test_same_bytes" "cuda_budget_test test_bits" "cuda_groth16_test test_generated" \
-            "cuda_msm_test masked_g1 streams_g1"; do
-            program=$build/${run%% *} cases=
+    printf '%s\n' "cuda_pool_test pieces beside failures poison" "cuda_lanes_test test_same_bytes" "cuda_edge_test other_device bad_witness" \
+        "cuda_groth16_test test_generated" "cuda_msm_test masked_g1 streams_g1 points" "cuda_ntt_test" "cuda_points_test decode" \
+        "cuda_check_test good" "cuda_synthesis_test" >"$work/runs"
+    for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
+        rm -f "$work"/sanitizer.*
+        while read -r run; do
+            [ -x "$build/${run%% *}" ] || continue
+            cases=
             [ "$run" = "${run%% *}" ] || cases=${run#* }
-            [ -x "$program" ] || { row "$tool ${run%% *}" "not built"; continue; }
             # shellcheck disable=SC2086
-            if timeout 300 compute-sanitizer --tool $tool --error-exitcode 9 "$program" $cases >"$work/sanitizer" 2>&1; then
+            (code=0
+            timeout "${SANITIZE_SECONDS:-120}" compute-sanitizer --tool $tool --error-exitcode 9 "$build/${run%% *}" $cases \
+                >"$work/sanitizer.${run%% *}" 2>&1 </dev/null || code=$?
+            echo $code >"$work/sanitizer.${run%% *}.code") &
+        done <"$work/runs"
+        wait
+        while read -r run; do
+            name=${run%% *}
+            [ -e "$work/sanitizer.$name.code" ] || { row "$tool $name" "not built"; continue; }
+            code=$(cat "$work/sanitizer.$name.code")
+            if [ "$code" = 0 ]; then
                 row "$tool $run" "clean"
+            elif [ "$code" = 124 ]; then
+                row "$tool $run" "stopped after ${SANITIZE_SECONDS:-120} s, findings: $(grep -c '^========= [A-Z][a-z]' "$work/sanitizer.$name")"
             else
-                row "$tool $run" "FAILED: $(tail -1 "$work/sanitizer")"
+                row "$tool $run" "FAILED ($code): $(grep -m 1 -A 3 '========= [A-Z][a-z]' "$work/sanitizer.$name" | tr '\n' ' ')"
             fi
-        done
+        done <"$work/runs"
     done
 }
 
 for what in "$@"; do
     case $what in
-    small | budget | repeat | check | tune | sanitize) $what ;;
-    robust)
-        budget
-        repeat
-        check
-        sanitize
-        ;;
+    small | budget | repeat | check | tune | programs | sanitize | bigkey | devices) $what ;;
+    robust) for part in repeat programs check tune budget; do $part; done ;;
     *) full "$what" ;;
     esac
 done

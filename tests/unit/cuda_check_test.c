@@ -1,4 +1,4 @@
-/* The check of a parameter file on the emulated device: the verdicts and words of the CPU's. */
+/* The check of a parameter file on a device, emulated or not: the verdicts and words of the CPU's. */
 #include "groth16_common.h"
 
 #include "cuda/cuda_kernels.h"

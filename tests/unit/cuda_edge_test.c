@@ -1,6 +1,6 @@
-/* The edges of the device, emulated: another one than the first, driven by threads that never heard of it; what C++
- * throws; devices that the build has no code for; a witness that is bad where there is no memory to say so; keys whose
- * making is cancelled. */
+/* The edges of a device, emulated or not: another one than the first, driven by threads that never heard of it; several
+ * at once; a witness that is bad where there is no memory to say so; keys whose making is cancelled. On the emulated
+ * one also what C++ throws, and devices that the build has no code for. */
 #include "groth16_common.h"
 
 #include <pthread.h>
@@ -10,7 +10,11 @@
 #include "base/alloc.h"
 #include "base/cancel.h"
 #include "base/mem.h"
+#if defined(ZK_CUDA_EMULATE)
 #include "cuda/emulate_faults.h"
+#else
+static unsigned zk_emulate_used(void) { return 0; } /* not known */
+#endif
 
 static const char circuit_name[] = "bits-64";
 static toy circuit;
@@ -65,6 +69,14 @@ static void run_close(device_run *r) {
     ZK_CHECK(zk_cuda_bytes_kept() == 0);
 }
 
+/* The second device, if there is one. */
+static int other_device(void) {
+    cuzk_err err = {0};
+    int n;
+    ZK_CHECK_OK(zk_backend_cuda_count(&n, &err), err);
+    return n > 1;
+}
+
 /* ---- threads ---- */
 
 typedef struct step {
@@ -117,8 +129,13 @@ static void in_a_thread(void *(*body)(void *), device_run *r, int lane, int numb
  * prepared key, and with the key in host memory, where there is no room for a second lane. */
 static void test_other_device(void) {
     open_circuit();
-    for (int i = 0; i < 3; i++) {
-        device_run r = {.ordinal = 1, .budget = i == 2 ? 2430000 : (size_t)64 << 20, .prepared = i == 1};
+#if defined(ZK_CUDA_EMULATE)
+    const int n_ways = 3;
+#else
+    const int n_ways = 2;                           /* workspaces are larger */
+#endif
+    for (int i = 0; i < n_ways; i++) {
+        device_run r = {.ordinal = other_device(), .budget = i == 2 ? 2430000 : (size_t)64 << 20, .prepared = i == 1};
         r.request = toy_request(&circuit, &blinding);
         (void)zk_emulate_used();
         for (int number = 0; number < 6; number++)
@@ -172,7 +189,7 @@ static void test_other_device_points(void) {
     open_circuit();
     (void)zk_emulate_used();
     ZK_CHECK_OK(zk_params_open(&r.params, toy_path(circuit_name, ".params"), NULL, &r.err), r.err);
-    ZK_CHECK_OK(zk_backend_open_cuda(&r.backend, 1, (size_t)64 << 20, test_pool, &r.err), r.err);
+    ZK_CHECK_OK(zk_backend_open_cuda(&r.backend, other_device(), (size_t)64 << 20, test_pool, &r.err), r.err);
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         pthread_t thread;
         ZK_CHECK(pthread_create(&thread, NULL, bodies[i], &r) == 0);
@@ -181,8 +198,42 @@ static void test_other_device_points(void) {
     }
     zk_backend_close(r.backend);
     zk_params_close(r.params);
-    ZK_CHECK(zk_emulate_used() == 1u << 1);
+    ZK_CHECK((zk_emulate_used() & 1) == 0);
 }
+
+/* A thread for each device, all at once: the same bytes. */
+static void *prove_alone(void *ctx) {
+    device_run *r = ctx;
+    r->status = run_open(r, &r->err);
+    for (int i = 0; i < 5 && r->status == CUZK_OK; i++) {
+        memset(r->proof, 0, sizeof r->proof);
+        r->status = zk_prove(r->proof, r->prover[0], &r->request, NULL, &r->err);
+        if (r->status == CUZK_OK && memcmp(r->proof, expected, sizeof expected) != 0)
+            r->status = ZK_FAIL(&r->err, CUZK_INTERNAL, "proof %d is another one", i);
+    }
+    return NULL;
+}
+
+static void test_at_once(void) {
+    enum { MOST = 8 };
+    device_run r[MOST];
+    pthread_t thread[MOST];
+    cuzk_err err = {0};
+    int n;
+    open_circuit();
+    ZK_CHECK_OK(zk_backend_cuda_count(&n, &err), err);
+    if (n > MOST) n = MOST;
+    for (int i = 0; i < n; i++) {
+        r[i] = (device_run){.ordinal = i, .budget = (size_t)64 << 20, .request = toy_request(&circuit, &blinding)};
+        ZK_CHECK(pthread_create(&thread[i], NULL, prove_alone, &r[i]) == 0);
+    }
+    for (int i = 0; i < n; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < n; i++) ZK_CHECKF(r[i].status == CUZK_OK, "device %d: %s", i, r[i].err.message);
+    for (int i = 0; i < n; i++) run_close(&r[i]);
+    printf("   %d devices\n", n);
+}
+
+#if defined(ZK_CUDA_EMULATE)
 
 static void test_no_code(void) {
     zk_backend *backend;
@@ -234,6 +285,11 @@ static void test_thrown(void) {
     printf("   %u times\n", n_strange);
     ZK_CHECK(n_strange > 30);
 }
+
+#define EMULATED ZK_CASE(test_no_code), ZK_CASE(test_thrown)
+#else
+#define EMULATED
+#endif
 
 /* ---- a prepared key and a bad witness ---- */
 
@@ -306,7 +362,11 @@ static void ones(void *ctx, zk_fr *out, size_t first, size_t n) {
 
 /* Within a section of a key: after the slice under way. */
 static void test_cancelled(void) {
+#if defined(ZK_CUDA_EMULATE)
     enum { N = 20000 };
+#else
+    enum { N = 12 << 20 };                          /* slices are larger */
+#endif
     zk_multiples *multiples;
     cuzk_err err = {0};
     open_circuit();
@@ -347,5 +407,5 @@ static void test_cancelled(void) {
     free(s);
 }
 
-ZK_TEST_MAIN(ZK_CASE(test_other_device), ZK_CASE(test_other_device_points), ZK_CASE(test_no_code), ZK_CASE(test_thrown),
-             ZK_CASE(test_bad_witness), ZK_CASE(test_cancelled))
+ZK_TEST_MAIN(ZK_CASE(test_other_device), ZK_CASE(test_other_device_points), ZK_CASE(test_at_once),
+             ZK_CASE(test_bad_witness), ZK_CASE(test_cancelled), EMULATED)

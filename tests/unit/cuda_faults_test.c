@@ -1,12 +1,14 @@
-/* Everything that a run takes from a device or asks of it fails in turn, on the emulated one: buffers, host memory,
- * CUDA calls. Each run ends with an error that says what it was, or with the right proof; nothing is kept; the next
- * works. */
+/* Everything that a run takes from a device or asks of it fails in turn: buffers, host memory, and on the emulated
+ * device CUDA calls. Each run ends with an error that says what it was, or with the right proof; nothing is kept; the
+ * next works. */
 #include "groth16_common.h"
 
 #include "base/alloc.h"
 #include "base/mem.h"
 #include "cuda/cuda_kernels.h"
+#if defined(ZK_CUDA_EMULATE)
 #include "cuda/emulate_faults.h"
+#endif
 
 #ifndef STRIDE
 #define STRIDE 37 /* of the CUDA calls of a proof; the program of `check-full` takes all of them */
@@ -92,21 +94,10 @@ typedef struct fault {
     uint64_t all, stride; /* all of the first, then every so many */
 } fault;
 
-static void arm_once(uint64_t nth) { zk_emulate_fail_nth(nth, ZK_FAULT_ONCE); }
-static void arm_lasting(uint64_t nth) { zk_emulate_fail_nth(nth, ZK_FAULT_LASTING); }
-static void arm_memory(uint64_t nth) { zk_emulate_fail_nth(nth, ZK_FAULT_MEMORY); }
-
 static const fault buffers = {
     "buffer", zk_cuda_alloc_fail_nth, zk_cuda_alloc_failed, CUZK_OUT_OF_MEMORY, "device", true, 1000, 1};
 static const fault host_memory = {"host memory", zk_alloc_fail_nth, zk_alloc_failed, CUZK_OUT_OF_MEMORY, NULL, true,
                                   150,           STRIDE / 5 + 1};
-static const fault calls[] = {
-    {"call", arm_once, zk_emulate_failed, CUZK_DEVICE, "cudaErrorUnknown", true, 150, STRIDE},
-    {"device lost", arm_lasting, zk_emulate_failed, CUZK_DEVICE, "cudaErrorUnknown", false, 150, 2 * STRIDE},
-    {"memory of a call", arm_memory, zk_emulate_failed, CUZK_OUT_OF_MEMORY, "cudaErrorMemoryAllocation", true, 150,
-     3 * STRIDE},
-};
-
 static void check_failure(const fault *f, uint64_t n, cuzk_status status, const cuzk_err *err,
                           const uint8_t proof[ZK_PROOF_BYTES]) {
     if (status == CUZK_OK) { /* a leaner way, or a call that cleans up */
@@ -201,6 +192,18 @@ static void test_host_memory(void) {
     fail_each_proof(&host_memory);
 }
 
+#if defined(ZK_CUDA_EMULATE)
+static void arm_once(uint64_t nth) { zk_emulate_fail_nth(nth, ZK_FAULT_ONCE); }
+static void arm_lasting(uint64_t nth) { zk_emulate_fail_nth(nth, ZK_FAULT_LASTING); }
+static void arm_memory(uint64_t nth) { zk_emulate_fail_nth(nth, ZK_FAULT_MEMORY); }
+
+static const fault calls[] = {
+    {"call", arm_once, zk_emulate_failed, CUZK_DEVICE, "cudaErrorUnknown", true, 150, STRIDE},
+    {"device lost", arm_lasting, zk_emulate_failed, CUZK_DEVICE, "cudaErrorUnknown", false, 150, 2 * STRIDE},
+    {"memory of a call", arm_memory, zk_emulate_failed, CUZK_OUT_OF_MEMORY, "cudaErrorMemoryAllocation", true, 150,
+     3 * STRIDE},
+};
+
 static void test_calls(void) {
     open_circuit();
     for (size_t k = 0; k < sizeof calls / sizeof calls[0]; k++) {
@@ -208,5 +211,9 @@ static void test_calls(void) {
         if (calls[k].after) fail_each_proof(&calls[k]);
     }
 }
+#define CALLS ZK_CASE(test_calls)
+#else
+#define CALLS
+#endif
 
-ZK_TEST_MAIN(ZK_CASE(test_none), ZK_CASE(test_buffers), ZK_CASE(test_host_memory), ZK_CASE(test_calls))
+ZK_TEST_MAIN(ZK_CASE(test_none), ZK_CASE(test_buffers), ZK_CASE(test_host_memory), CALLS)

@@ -1,11 +1,13 @@
-/* Two provers side by side on the emulated device, each driven by a thread: the same proofs, whatever one of them
+/* Two provers side by side on a device, emulated or not, each driven by a thread: the same proofs, whatever one of them
  * meets, and one lane where there is no room for two. Memory is overwritten whenever it changes hands. */
 #include "groth16_common.h"
 
 #include <pthread.h>
 
 #include "cuda/cuda_kernels.h"
+#if defined(ZK_CUDA_EMULATE)
 #include "cuda/emulate_faults.h"
+#endif
 
 #ifndef N_PROOFS
 #define N_PROOFS 20
@@ -168,6 +170,7 @@ static void test_bad_witness_beside(void) {
     free(hints);
 }
 
+#if defined(ZK_CUDA_EMULATE)
 /* A device that is lost while both are at work: both say so, all can be closed. */
 static void test_device_lost(void) {
     open_circuit();
@@ -190,6 +193,10 @@ static void test_device_lost(void) {
         zk_emulate_fail_nth(0, ZK_FAULT_ONCE);
     }
 }
+#define LOST ZK_CASE(test_device_lost)
+#else
+#define LOST
+#endif
 
 /* ---- several circuits ---- */
 
@@ -272,5 +279,5 @@ static void test_two_circuits(void) {
     ZK_CHECK(zk_cuda_bytes_kept() == 0);
 }
 
-ZK_TEST_MAIN(ZK_CASE(test_same_bytes), ZK_CASE(test_room), ZK_CASE(test_bad_witness_beside), ZK_CASE(test_device_lost),
-             ZK_CASE(test_two_circuits))
+ZK_TEST_MAIN(ZK_CASE(test_same_bytes), ZK_CASE(test_room), ZK_CASE(test_bad_witness_beside), ZK_CASE(test_two_circuits),
+             LOST)
