@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "field/dispatch.h"
@@ -33,14 +34,24 @@ static int compare_ns(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
+/* Of all threads of the process. */
+static uint64_t cpu_now_ns(void) {
+    struct timespec t = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 cuzk_status cli_bench_measure(cli_bench *bench, cli_bench_fn fn, void *ctx, cuzk_err *err) {
     ZK_TRY(fn(ctx, err));
+    bench->cpu_ns = UINT64_MAX;
     for (uint64_t i = 0; i < bench->runs; i++) {
         ZK_TRY(cli_check_cancelled(err));
         cli_progress(NULL, bench->name, i, bench->runs);
-        uint64_t start = zk_now_ns();
+        uint64_t start = zk_now_ns(), cpu_start = cpu_now_ns();
         ZK_TRY(fn(ctx, err));
         bench->ns[i] = zk_now_ns() - start;
+        uint64_t cpu = cpu_now_ns() - cpu_start;
+        if (cpu < bench->cpu_ns) bench->cpu_ns = cpu;
     }
     cli_progress_end();
     qsort(bench->ns, bench->runs, sizeof *bench->ns, compare_ns);
@@ -70,6 +81,7 @@ cuzk_status cli_bench_report(const cli_bench *bench, const cli_bench_field *fiel
         zk_json_put_double(json, "median_ms", median);
         zk_json_put_double(json, "min_ms", min);
         zk_json_put_double(json, "max_ms", max);
+        zk_json_put_double(json, "cpu_ms", (double)bench->cpu_ns * 1e-6);
         if (units) {
             zk_json_put_string(json, "unit", unit);
             zk_json_put_double(json, "units_per_s", rate);
@@ -80,8 +92,9 @@ cuzk_status cli_bench_report(const cli_bench *bench, const cli_bench_field *fiel
     }
     printf("%s", bench->name);
     for (size_t i = 0; i < n_fields; i++) printf(" %s=%" PRIu64, fields[i].name, fields[i].value);
-    printf(" (%s %s, %u thread%s): median %.3f ms, min %.3f, max %.3f", kind, device, zk_pool_n_threads(bench->pool),
-           zk_pool_n_threads(bench->pool) == 1 ? "" : "s", median, min, max);
+    printf(" (%s %s, %u thread%s): median %.3f ms, min %.3f, max %.3f, CPU %.3f", kind, device,
+           zk_pool_n_threads(bench->pool), zk_pool_n_threads(bench->pool) == 1 ? "" : "s", median, min, max,
+           (double)bench->cpu_ns * 1e-6);
     if (units) printf(", %.3g %s/s", rate, unit);
     printf("%s\n", bench->checked ? ", result checked" : "");
     return CUZK_OK;
