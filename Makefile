@@ -36,9 +36,9 @@ asan:
 	@$(MAKE) --no-print-directory all BUILD=build-asan CMAKE_FLAGS="-DCMAKE_BUILD_TYPE=RelWithDebInfo -DCUZK_SANITIZE=address,undefined"
 	@ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 scripts/check.sh build-asan unit
 
-# What has threads of its own under ThreadSanitizer, and a daemon with clients for SECONDS seconds (default 60).
+# What has threads of its own under ThreadSanitizer, and a daemon with clients for SECONDS seconds (default 20).
 tsan:
-	@scripts/tsan.sh $${SECONDS:-60}
+	@scripts/tsan.sh $${SECONDS:-20}
 
 # Each decoder fuzzed for SECONDS seconds (default 60).
 fuzz:

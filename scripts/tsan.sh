@@ -1,8 +1,8 @@
 #!/bin/sh
 # ThreadSanitizer over all that has threads of its own: base, engine, rpc, and a daemon with workers and clients under faults.
-# Usage: tsan.sh [SECONDS of the daemon, 60]. Reports lie in build-tsan/reports; none may be there at the end.
+# Usage: tsan.sh [SECONDS of load on the daemon, 20]. Reports lie in build-tsan/reports; none may be there at the end.
 set -u
-seconds=${1:-60}
+seconds=${1:-20}
 cd "$(dirname "$0")/.." || exit 2
 tests="base base_mem base_io base_misc engine_store engine engine_keys engine_devices engine_prepared engine_oom engine_fleet_journal engine_fleet rpc"
 cmake -S . -B build-tsan -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCUZK_CUDA=OFF -DCUZK_SANITIZE=thread >/dev/null || exit 2

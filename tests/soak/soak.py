@@ -499,6 +499,7 @@ def main():
     parser.add_argument("--faults", default="random,alloc=0.01,device=0.001,crash=0.003", help="soak: see worker.h")
     parser.add_argument("--keep", action="store_true", help="the folder of the run is not removed")
     a = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # not without ending the daemon
     help_text = subprocess.run([CUZK, "daemon", "--help"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if "daemon.listen" not in help_text.stdout:
         print("0 passed, 0 failed (no daemon in this build)")
