@@ -16,6 +16,9 @@
 # bigkey     porep 32 GiB from files: the key made, checked on the device, prepared, proofs with and without: the same bytes. Files in
 #            KEYS (48 GB) and PREPARED (26 GB), by default both in the temporary folder; what is there already is kept
 # devices    two devices at once: partitions of one request spread over both, each process on its own device, sectors side by side
+# daemon     jobs through a daemon, one and two lanes, plain and prepared keys made in device memory: proofs (of one circuit) a second. Four starts
+#            with a key each; DAEMON_LANES="1 2", DAEMON_FORMS="plain prepared", DAEMON_KIND=porep, DAEMON_SIZE=32GiB, DAEMON_JOBS=5,
+#            DAEMON_DEVICE=cuda:0 say less or other
 # robust     repeat programs check tune budget
 #
 # The programs lie in the build folder of CUZK (target cuda_check, or unpacked from scripts/device-pack.sh). A command that takes the modes
@@ -340,9 +343,63 @@ sanitize() {
     done
 }
 
+# through_daemon LANES FORM: an own daemon with test keys in device memory; the parameter file is empty and takes the verifying key
+through_daemon() {
+    here=$work/daemon-$1-$2 at=unix://$work/daemon-$1-$2/sock
+    mkdir -p "$here/keys"
+    prepared=off
+    [ "$2" = plain ] || prepared=auto
+    CUZK_TEST_TOXIC=$toxic "$cuzk" daemon --listen "$at" --journal "$here/journal" --srs.param_cache "$here/keys" --srs.prepared $prepared \
+        --scheduler.express_workers false --gpus.lanes_per_worker "$1" --gpus.devices "${DAEMON_DEVICE:-cuda:0}" 2>"$here/log" &
+    daemon=$!
+    for i in $(seq 100); do
+        "$cuzk" status --connect "$at" >/dev/null 2>&1 && break
+        sleep 0.1
+    done
+    # the file's name, from what is said about its absence
+    name=$("$cuzk" preload "$circuit" --connect "$at" 2>&1 | grep -o 'v28-[^ :]*\.params' | head -1)
+    : >"$here/keys/$name"
+    [ "$2" = plain ] || : >"$here/keys/${name%.params}.prepared"
+    start=$(now)
+    if "$cuzk" preload "$circuit" --connect "$at" >/dev/null 2>"$here/said"; then
+        loaded=$(since "$start")
+        "$cuzk" submit --connect "$at" --request "$work/jobs/117.json" --request-id warm --wait >/dev/null 2>"$here/said" || status=1
+        "$cuzk" bench batch --connect "$at" --request "$files" --runs "$jobs" --concurrency 3 --json >"$here/bench.json" 2>"$here/said" || status=1
+        seconds=$(sed -n 's/.*"seconds": *\([0-9.]*\).*/\1/p' "$here/bench.json" | head -1)
+        "$cuzk" metrics --connect "$at" >"$here/metrics" || true
+        rate=$(awk -v n=$((jobs * partitions)) -v s="${seconds:-0}" -v j="$jobs" \
+            'BEGIN {if (s > 0) printf "%.3f proofs/s, %.2f s a job of %d", n / s, s / j, n / j; else printf "FAILED"}')
+        row "daemon, $kind $size, $1 lane(s), $2" "$rate; key $loaded s; lanes seen $(sed -n 's/^cuzk_gpu_lanes //p' "$here/metrics"); by worker $(
+            sed -n 's/^cuzk_worker_partitions_proved_total{[^}]*} //p' "$here/metrics" | tr '\n' ' ')"
+    else
+        row "daemon, $kind $size, $1 lane(s), $2" "FAILED: $(cat "$here/said")"
+    fi
+    kill $daemon 2>/dev/null || true
+    wait $daemon || true
+    grep -E 'level=(warn|error)|no room for two' "$here/log" | grep -v 'toxic waste' | head -5 || true
+    rm -rf "$here"
+}
+
+daemon() {
+    kind=${DAEMON_KIND:-porep} size=${DAEMON_SIZE:-32GiB} jobs=${DAEMON_JOBS:-5}
+    case $kind in window) circuit=wpost ;; update) circuit=snap ;; *) circuit=$kind ;; esac
+    case $size in 2KiB) circuit=$circuit-2k ;; 8MiB) circuit=$circuit-8m ;; *) circuit=$circuit-32g ;; esac
+    case $kind-$size in porep-32GiB) partitions=10 ;; update-32GiB) partitions=16 ;; *) partitions=1 ;; esac
+    mkdir -p "$work/jobs"
+    files=
+    for sector in 117 118 119; do
+        "$cuzk" sample "$kind" --sector-size "$size" --sector $sector --seed "sector $sector" -o "$work/jobs/$sector.json" >/dev/null
+        files=${files:+$files,}$work/jobs/$sector.json
+    done
+    for form in ${DAEMON_FORMS:-plain prepared}; do
+        for lanes in ${DAEMON_LANES:-1 2}; do through_daemon "$lanes" "$form"; done
+    done
+    rm -rf "$work/jobs"
+}
+
 for what in "$@"; do
     case $what in
-    small | budget | repeat | check | tune | programs | sanitize | bigkey | devices) $what ;;
+    small | budget | repeat | check | tune | programs | sanitize | bigkey | devices | daemon) $what ;;
     robust) for part in repeat programs check tune budget; do $part; done ;;
     *) full "$what" ;;
     esac

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/testdata.h"
 #include "engine/engine.h"
 #include "engine/worker.h"
 
@@ -44,6 +45,10 @@ static int run_worker(const cli_command *self, int argc, char **argv) {
     if (fd > INT32_MAX || threads > 1024 || lookahead > 1024 || lanes > 2)
         ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--fd, --threads, --lookahead or --lanes: the number is too large"));
     take_over_logging();
+    const char *toxic_path = getenv("CUZK_TEST_TOXIC"); /* see worker.h; the daemon's environment is its workers' */
+    zk_toxic_waste toxic;
+    if (toxic_path) ZK_GOTO(cli_read_toxic(&toxic, toxic_path, &err));
+    worker.toxic = toxic_path ? &toxic : NULL;
     worker.no_prepared = prepared && strcmp(prepared, "off") == 0;
     worker.fd = (int)fd;
     worker.n_lanes = (unsigned)lanes;

@@ -26,6 +26,9 @@ typedef struct zk_worker_options {
     cuzk_status (*cuda_open)(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool, cuzk_err *err);
     void (*cuda_memory)(uint64_t *total, uint64_t *free, const zk_backend *backend);
     const zk_blinding *blinding; /* for tests: of all proofs; NULL: random */
+    /* For tests: keys are made from this in the device's memory, prepared if there is a file of that name; parameter
+     * files have to be there, empty. NULL: keys are those of the files. */
+    const zk_toxic_waste *toxic;
     /* Faults for tests. "WHAT@STAGE:N": at the Nth time that STAGE ("prepare", "load", or one of a proof) begins in
      * this process: crash, hang, device (a device error), alloc (the next allocation fails); "wrong@verify:N": the Nth
      * proof counts as wrong; "lie@verify:N": it is spoilt after it was verified. N may be followed by "+": from then on

@@ -153,6 +153,12 @@ void worker_part(worker_lane *self);
 /* Before a proof: the lane's provers of other circuits hold no memory. */
 void worker_rest_others(worker_lane *self, const loaded *circuit);
 
+/* ---- worker_test_keys.c ---- */
+/* For tests: the key of a program that is loaded, made from the toxic waste of the options. The parameter file has to
+ * be empty, and gets the verifying key, by which the daemon verifies. */
+cuzk_status worker_generate_key(loaded *c, worker_lane *self, zk_key_form form, zk_trace *trace,
+                                cuzk_err *err) ZK_MUST_USE;
+
 /* ---- worker_jobs.c ---- */
 /* The job becomes the current one. `check`: its digest, and its vanilla proof. Main only. */
 cuzk_status worker_take_job(worker_lane *self, const char *job_id, bool check, zk_trace *trace,

@@ -213,6 +213,7 @@ typedef struct key_files {
     zk_prepared_params *prepared;
     zk_query_masks masks;
     bool give_up_prepared; /* it cannot be used, the parameter file alone can be tried */
+    bool generated;        /* keys of a test, made in place: there are no files */
 } key_files;
 
 static void close_files(key_files *files) {
@@ -239,7 +240,7 @@ static cuzk_status open_prepared(key_files *files, const loaded *c, worker_lane 
     cuzk_status status = CUZK_OK;
     if (access(path, F_OK) != 0) goto out;
     status = zk_query_masks_prepare(&files->masks, c->program, &why);
-    if (status == CUZK_OK)
+    if (status == CUZK_OK && !files->generated)
         status = zk_prepared_params_open(&files->prepared, path, files->params, c->program, &files->masks, &why);
     if (status == CUZK_OK) goto out;
     refuse_prepared(files, path, &why);
@@ -255,7 +256,9 @@ static cuzk_status open_files(key_files *files, loaded *c, worker_lane *self, bo
     char path[ZK_KEY_PATH_BYTES];
     zk_params_counts counts;
     ZK_TRY(zk_circuit_key_path(path, NULL, self->w->options->param_cache, c->kind, c->sector_bytes, err));
-    ZK_TRY(zk_params_open(&files->params, path, NULL, err)); /* a file that is none is told before there is much work */
+    files->generated = self->w->options->toxic != NULL;
+    if (!files->generated) /* a file that is none is told before there is much work */
+        ZK_TRY(zk_params_open(&files->params, path, NULL, err));
     zk_span *inner = zk_span_open_kernel(trace, "build program");
     ZK_TRY(zk_circuit_program(&c->program, c->kind, c->sector_bytes, err));
     zk_span_close(trace, inner);
@@ -263,7 +266,7 @@ static cuzk_status open_files(key_files *files, loaded *c, worker_lane *self, bo
     ZK_TRY(zk_query_masks_compute(&files->masks, c->program, self->w->pool, err));
     zk_span_close(trace, inner);
     ZK_TRY(zk_params_counts_of(&counts, c->program, &files->masks.stats, err));
-    ZK_TRY(zk_params_match(files->params, &counts, err));
+    if (!files->generated) ZK_TRY(zk_params_match(files->params, &counts, err));
     return plain || self->w->options->no_prepared ? CUZK_OK : open_prepared(files, c, self, path, err);
 }
 
@@ -307,7 +310,7 @@ static cuzk_status load_parts(loaded *c, worker_lane *self, key_files *files, zk
     ZK_GOTO(worker_reserve(self, c->kind, c->sector_bytes, c->bytes, c->host_bytes, err));
     reserved = true;
     zk_span_close(trace, inner);
-    ZK_GOTO(ask_about_file(&digest, self, c, files->params, err));
+    if (!files->generated) ZK_GOTO(ask_about_file(&digest, self, c, files->params, err));
     files->give_up_prepared = true;
     ZK_GOTO(match_digest(files, &digest, err));
     files->give_up_prepared = false;
@@ -315,7 +318,9 @@ static cuzk_status load_parts(loaded *c, worker_lane *self, key_files *files, zk
     ZK_GOTO(zk_resident_program_load(&c->resident, self->w->backend, c->program, err));
     zk_span_close(trace, inner);
     files->give_up_prepared = true;
-    ZK_GOTO(zk_proving_key_load_files(&c->key, c->resident, files->params, files->prepared, &files->masks, trace, err));
+    ZK_GOTO(files->generated ? worker_generate_key(c, self, files->masks.form, trace, err)
+                             : zk_proving_key_load_files(&c->key, c->resident, files->params, files->prepared,
+                                                         &files->masks, trace, err));
     files->give_up_prepared = false;
     inner = zk_span_open_kernel(trace, "buffers");
     ZK_GOTO(zk_prover_create(&c->provers[0], c->key, self->w->pool, err));
