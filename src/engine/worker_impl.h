@@ -26,6 +26,7 @@ typedef struct loaded {
     zk_proving_key *key;
     zk_prover *provers[2]; /* of the lanes; the second may be NULL */
     uint64_t prover_bytes; /* of each, as planned */
+    bool has_multiples;    /* of short lists of points, or they were not to be had */
 } loaded;
 
 /* A job read from its spool file, shared by those who work on it. */
@@ -144,7 +145,7 @@ void worker_release(worker_lane *self, zk_proof_kind kind, uint64_t bytes, uint6
 /* Before keys are loaded or evicted: nobody but the caller uses the device, until worker_widen. CANCELLED: while it
  * waited. First lane only, as the next. */
 cuzk_status worker_narrow(worker_lane *self, cuzk_err *err) ZK_MUST_USE;
-/* After that: the second lane has provers again, as far as there is room. */
+/* After that: the second lane has provers again, as far as there is room; multiples of points take what is left. */
 void worker_widen(worker_lane *self);
 /* A circuit for the second lane, until worker_part. EXHAUSTED: it has no prover for that now. */
 cuzk_status worker_join(loaded **circuit, worker_lane *self, zk_proof_kind kind, uint64_t sector_bytes,

@@ -374,6 +374,9 @@ cuzk_status worker_load(loaded **out, worker_lane *self, zk_proof_kind kind, uin
     pthread_mutex_unlock(&self->w->lock);
     *out = c;
     c = NULL;
+    zk_span *inner = zk_span_open_kernel(trace, "second lane");
+    worker_widen(self);
+    zk_span_close(trace, inner);
     ZK_GOTO(worker_say(self,
                        (zk_ipc_message){.type = ZK_IPC_LOADED,
                                         .kind = kind,
@@ -382,9 +385,6 @@ cuzk_status worker_load(loaded **out, worker_lane *self, zk_proof_kind kind, uin
                                         .host_bytes = (*out)->host_bytes,
                                         .prepared = (*out)->key->form == ZK_KEY_PREPARED},
                        err));
-    zk_span *inner = zk_span_open_kernel(trace, "second lane");
-    worker_widen(self);
-    zk_span_close(trace, inner);
 out:
     zk_span_close(trace, span);
     if (c) unload(c);

@@ -49,7 +49,6 @@ static void take_provers_away(worker *w) {
 
 cuzk_status worker_narrow(worker_lane *self, cuzk_err *err) {
     worker *w = self->w;
-    if (w->n_lanes < 2) return CUZK_OK;
     ZK_TRY(await_beside(self, err));
     if (!w->stream) return CUZK_OK;
     take_provers_away(w);
@@ -74,7 +73,7 @@ static cuzk_status make_provers(worker *w, uint64_t *bytes, unsigned *n, cuzk_er
         uint64_t after = device_free(w);
         if (before > after && before - after > most) most = before - after;
         if (c->prover_bytes > planned) planned = c->prover_bytes;
-        zk_prover_rest(c->provers[1]); /* one of them works at a time */
+        if (w->circuits->next) zk_prover_rest(c->provers[1]); /* one of several works at a time */
         ++*n;
     }
     *bytes = (start > open ? start - open : 0) + most;
@@ -104,16 +103,43 @@ static void set_narrowed(worker *w, bool narrowed) {
     pthread_mutex_unlock(&w->lock);
 }
 
-void worker_widen(worker_lane *self) {
+/* ---- faster sums ---- */
+
+enum { MOST_PLANES = 6 }; /* multiples of a point that are worth storing, and more */
+
+static uint64_t bytes_of(const zk_resident_points *points) {
+    size_t one = points->group == ZK_G1 ? sizeof(zk_g1_affine) : sizeof(zk_g2_affine);
+    return points->n <= ZK_SHORT_LIST ? (uint64_t)points->n * one * MOST_PLANES : 0;
+}
+
+/* Multiples of the short lists of a key that is alone on the device, if the daemon has memory to spare for them. */
+static void store_multiples(worker_lane *self) {
+    worker *w = self->w;
+    loaded *c = w->circuits;
+    cuzk_err why = {0};
+    if (!c || c->next || c->has_multiples || w->backend->caps.shares_host_memory) return;
+    const zk_resident_points *const lists[] = {c->key->l[0], c->key->a[0], c->key->b_g1[0], c->key->b_g2[0], c->key->h};
+    uint64_t most = 0;
+    for (unsigned i = 0; i < sizeof lists / sizeof lists[0]; i++) most += bytes_of(lists[i]);
+    c->has_multiples = true; /* or not to be tried again */
+    if (!may_take(self, most)) return;
+    uint64_t before = device_free(w);
+    if (zk_proving_key_speed_up(c->key, ZK_SHORT_LIST, NULL, &why) != CUZK_OK)
+        ZK_LOG_INFO("no multiples of a key are stored", zk_kv_str("why", why.message));
+    uint64_t after = device_free(w), used = before > after ? before - after : 0;
+    used = used < most ? used : most;
+    worker_release(self, c->kind, most - used, 0);
+    c->bytes += used;
+}
+
+/* ---- after a load ---- */
+
+static void make_second(worker_lane *self) {
     worker *w = self->w;
     cuzk_err why = {0};
     uint64_t bytes = 0;
     unsigned n = 0;
-    if (!w->narrowed || self->index) return;
-    if (!w->circuits || w->stream || !w->backend->caps.has_streams) {
-        set_narrowed(w, false);
-        return;
-    }
+    if (w->n_lanes < 2 || !w->circuits || w->stream || !w->backend->caps.has_streams) return;
     cuzk_status status = make_provers(w, &bytes, &n, &why);
     if (status == CUZK_OK && !may_take(self, bytes))
         status = ZK_FAIL(&why, CUZK_OUT_OF_MEMORY, "%" PRIu64 " bytes are not free of what others reserved", bytes);
@@ -125,7 +151,13 @@ void worker_widen(worker_lane *self) {
         ZK_LOG_INFO("one partition at a time: no room for two", zk_kv_str("device", w->backend->caps.device),
                     zk_kv_str("why", why.message));
     }
-    set_narrowed(w, false);
+}
+
+void worker_widen(worker_lane *self) {
+    if (!self->w->narrowed || self->index) return;
+    make_second(self);
+    store_multiples(self);
+    set_narrowed(self->w, false);
 }
 
 /* ---- the second lane ---- */
