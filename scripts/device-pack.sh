@@ -18,7 +18,7 @@ cmake -S . -B "$build" -G Ninja -DCUZK_CUDA=ON ${CUZK_CUDA_ARCHS:+-DCUZK_CUDA_AR
 ninja -C "$build" ${JOBS:+-j "$JOBS"} cuda_check >>"$build.log" 2>&1 || { tail -40 "$build.log"; exit 1; }
 
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'rm -rf "$folder" "$folder.tar"' EXIT
 mkdir -p "$folder/src/cli"
 cp "$build/src/cli/cuzk" "$folder/src/cli/"
 while read -r program; do cp "$build/$program" "$folder/"; done <"$build/cuda_programs.list"
@@ -26,5 +26,7 @@ strip "$folder"/src/cli/cuzk "$folder"/cuda_*_test "$folder"/bench_cuda
 strange=$(ldd "$folder"/src/cli/cuzk "$folder"/cuda_*_test | awk '/=>/ {print $1}' | sort -u |
     grep -vE '^(libc|libm|libstdc\+\+|libgcc_s|libdl|librt|libpthread)\.so' || true)
 [ -z "$strange" ] || { echo "these libraries may be missing there: $strange"; exit 1; }
-tar -C "$folder" -cf - . | xz -T1 -6 --lzma2=preset=6,dict=256MiB >"$out"
+tar -C "$folder" -cf "$folder.tar" .
+xz -T1 --lzma2=preset=1,dict=256MiB <"$folder.tar" >"$out.partial"
+mv "$out.partial" "$out"
 ls -l "$out"

@@ -14,7 +14,8 @@
 # programs   the tests of the target cuda_check that are about failures: pool, lanes, budgets, every buffer refused in turn, edges
 # sanitize   compute-sanitizer (TOOLS: memcheck racecheck initcheck synccheck) on small circuits, the programs of a tool side by side
 # bigkey     porep 32 GiB from files: the key made, checked on the device, prepared, proofs with and without: the same bytes. Files in
-#            KEYS (48 GB) and PREPARED (26 GB), by default both in the temporary folder; what is there already is kept
+#            KEYS (48 GB) and PREPARED (26 GB; where a disk is too small for both, /dev/shm/prepared, mounted large enough), by default
+#            in the temporary folder; what is there already is kept
 # devices    two devices at once: partitions of one request spread over both, each process on its own device, sectors side by side
 # daemon     jobs through a daemon, one and two lanes, plain and prepared keys made in device memory: proofs (of one circuit) a second. Four starts
 #            with a key each; DAEMON_LANES="1 2", DAEMON_FORMS="plain prepared", DAEMON_KIND=porep, DAEMON_SIZE=32GiB, DAEMON_JOBS=5,
@@ -299,7 +300,16 @@ devices() {
         done
         if [ $who = both ]; then
             sleep 12
-            for pid in $pids; do row "process $pid is on device" "$(devices_of "$pid")"; done
+            device=0
+            for pid in $pids; do
+                on=$(devices_of "$pid")
+                case $on in
+                "$device ") row "the process of device $device" "is on device $on" ;;
+                '') row "the process of device $device" "not seen by nvidia-smi" ;;
+                *) row "the process of device $device" "FAILED: is on $on" ;;
+                esac
+                device=$((device + 1))
+            done
             for pid in $pids; do wait "$pid" || status=1; done
         fi
         row "porep 32GiB, warm, devices 0 and 1 $who" "median $(bench_line "$work/bench.$who.0") and $(bench_line "$work/bench.$who.1") ms"
