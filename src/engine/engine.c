@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -255,6 +256,7 @@ static void *housekeep(void *ctx) {
         fail_orphans(engine);
         if (zk_now_ns() >= next_expire) {
             expire_results(engine);
+            malloc_trim(0); /* what lies free in the allocator's many pools is the workers' */
             next_expire = zk_now_ns() + EXPIRE_EVERY_S * UINT64_C(1000000000);
         }
         usleep(HOUSEKEEPING_MS * 1000);
