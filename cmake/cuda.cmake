@@ -32,14 +32,15 @@ add_library(zk_cuda STATIC EXCLUDE_FROM_ALL cuda/compact.cu cuda/device.cu cuda/
 set_target_properties(zk_cuda PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
 target_include_directories(zk_cuda PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(zk_cuda INTERFACE $<LINK_ONLY:zk_program> $<LINK_ONLY:zk_hash> $<LINK_ONLY:zk_curve> $<LINK_ONLY:zk_base>)
-target_compile_options(zk_cuda PRIVATE --expt-relaxed-constexpr -lineinfo)
+set(cuda_options --expt-relaxed-constexpr --diag-suppress=550,1675) # what gcc is told, and uses, in the CPU's field headers
+target_compile_options(zk_cuda PRIVATE ${cuda_options} -lineinfo)
 if(CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.4)
   target_compile_options(zk_cuda PRIVATE --split-compile=0) # the passes of the transforms in parallel
 endif()
 
 add_library(zk_cuda_testing STATIC EXCLUDE_FROM_ALL cuda/testing.cu)
 set_target_properties(zk_cuda_testing PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
-target_compile_options(zk_cuda_testing PRIVATE --expt-relaxed-constexpr)
+target_compile_options(zk_cuda_testing PRIVATE ${cuda_options})
 target_link_libraries(zk_cuda_testing PUBLIC zk_cuda)
 
 # The C libraries are linked as files: their usage requirements are flags for C.

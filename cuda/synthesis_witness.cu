@@ -112,8 +112,6 @@ struct runner {
     }
 };
 
-__device__ inline u32 is_set(const u32 *bits, u32 i) { return bits[i / 32] >> (i % 32) & 1; }
-
 /* What a thread needs for its first operation of a step, and its warp for its first sum: loaded a step ahead. */
 struct step_operands {
     circuit_bit_op op;
@@ -169,7 +167,7 @@ __device__ __forceinline__ void run_instance(const witness_job &job, u32 instanc
     /* Descriptions of steps come two steps ahead, what they name one. */
     const circuit_step *steps = g.steps + t.steps;
     circuit_step step = steps[0], next = steps[1];
-    step_operands now, then;
+    step_operands now = {}, then = {};
     now.load(g, step, team);
     for (u32 s = 0; s < t.n_steps; s++) {
         const circuit_step after = steps[s + 2];
