@@ -4,7 +4,7 @@
 set -u
 seconds=${1:-20}
 cd "$(dirname "$0")/.." || exit 2
-tests="base base_mem base_io base_misc engine_store engine engine_keys engine_devices engine_prepared engine_oom engine_fleet_journal engine_fleet rpc"
+tests="base base_mem base_io base_misc engine_store engine engine_keys engine_devices engine_prepared engine_lanes engine_oom engine_fleet_journal engine_fleet rpc"
 cmake -S . -B build-tsan -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCUZK_CUDA=OFF -DCUZK_SANITIZE=thread >/dev/null || exit 2
 targets=$(for t in $tests; do ninja -C build-tsan -t query "test_$t" >/dev/null 2>&1 && echo "test_$t"; done)
 # shellcheck disable=SC2086

@@ -342,6 +342,7 @@ static void run_task(engine_lane *lane, char *text) {
     task->start_ns = zk_now_ns();
     lane->stopped_ns = 0;
     lane->stage[0] = 0;
+    if (lane->fd < 0) lane->loss = LOSS_IS_FREE; /* the process ended before the task came to it */
     lane->state = task->type == TASK_LOAD     ? ZK_WORKER_LOADING
                   : task->type == TASK_FORGET ? ZK_WORKER_IDLE
                                               : ZK_WORKER_PREPARING;

@@ -155,8 +155,11 @@ static void make_second(worker_lane *self) {
 
 void worker_widen(worker_lane *self) {
     if (!self->w->narrowed || self->index) return;
-    make_second(self);
-    store_multiples(self);
+    pthread_mutex_lock(&self->w->lock);
+    bool alone = !self->w->beside_busy; /* else worker_narrow was cancelled, and all is as it was */
+    pthread_mutex_unlock(&self->w->lock);
+    if (alone) make_second(self);
+    if (alone) store_multiples(self);
     set_narrowed(self->w, false);
 }
 
