@@ -40,6 +40,18 @@ static void bench_poseidon(unsigned arity, unsigned runs) {
     }
     snprintf(name, sizeof name, "poseidon arity %u", arity);
     bench_print(name, &t, N_HASHES);
+
+    static zk_fr many[N_HASHES * ZK_POSEIDON_MAX_ARITY], hashes[N_HASHES];
+    for (unsigned i = 0; i < N_HASHES * arity; i++) zk_fr_from_u64(&many[i], i);
+    t = (bench_times){.n = 0};
+    for (unsigned i = 0; i < runs; i++) {
+        bench_start(&t);
+        zk_poseidon_hash_many(hashes, params, many, N_HASHES);
+        bench_stop(&t);
+        many[i] = hashes[i];
+    }
+    snprintf(name, sizeof name, "poseidon many arity %u", arity);
+    bench_print(name, &t, N_HASHES);
 }
 
 int main(int argc, char **argv) {

@@ -179,6 +179,52 @@ static void test_poseidon_forms_agree(void) {
     }
 }
 
+static void set_limit(const char *limit) {
+    ZK_CHECK((limit ? setenv("CUZK_CPU", limit, 1) : unsetenv("CUZK_CPU")) == 0);
+}
+
+/* Many hashes at once equal hashes one by one, whatever the CPU may use: counts around multiples of eight; inputs 0,
+ * r - 1, the greatest limbs, and mixed with random ones, so that every lane meets every value. */
+static void test_poseidon_many(void) {
+    enum { N = 17, MAX = 13 };
+    static const char *const limits[] = {"portable", "adx", "avx2", "ifma", NULL};
+    static const size_t counts[] = {0, 1, 2, 7, 8, 9, 10, 16, N};
+    static zk_fr in[N * MAX], want[N], got[N + 1];
+    const char *old = getenv("CUZK_CPU");
+    char *saved = old ? strdup(old) : NULL;
+    zk_fr special[4] = {zk_fr_zero, zk_fr_one};
+    zk_fr_neg(&special[2], &zk_fr_one);
+    special[3] = (zk_fr){{zk_fr_modulus[0] - 1, zk_fr_modulus[1], zk_fr_modulus[2], zk_fr_modulus[3]}};
+    uint64_t seed = 11;
+    for (unsigned arity = 1; arity <= MAX; arity++) {
+        const zk_poseidon_params *p = zk_poseidon_get(arity);
+        for (unsigned round = 0; round < 6; round++) {
+            for (size_t i = 0; i < N * arity; i++) {
+                uint8_t bytes[64];
+                for (unsigned k = 0; k < 64; k++) bytes[k] = (uint8_t)zk_test_rand(&seed);
+                zk_fr_from_bytes_wide(&in[i], bytes);
+                if (round < 4) in[i] = special[round];
+                if (round == 4 && zk_test_rand(&seed) % 2) in[i] = special[zk_test_rand(&seed) % 4];
+            }
+            for (size_t i = 0; i < N; i++) zk_poseidon_hash_plain(&want[i], p, &p->tree_tag, in + i * arity);
+            for (size_t l = 0; l < sizeof limits / sizeof *limits; l++) {
+                set_limit(limits[l]);
+                for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+                    size_t n = counts[c];
+                    for (size_t i = 0; i <= N; i++) got[i] = special[3];
+                    zk_poseidon_hash_many(got, p, in, n);
+                    for (size_t i = 0; i <= N; i++)
+                        ZK_CHECKF(zk_fr_eq(&got[i], i < n ? &want[i] : &special[3]),
+                                  "%s: arity %u round %u n %zu hash %zu", limits[l] ? limits[l] : "best", arity, round,
+                                  n, i);
+                }
+            }
+        }
+    }
+    set_limit(saved);
+    free(saved);
+}
+
 /* The permutation's entry 1 is the hash. */
 static void test_poseidon_permute(void) {
     static const unsigned arities[] = {2, 8, 11};
@@ -387,5 +433,6 @@ static void test_fr32_unpad(void) {
 }
 
 ZK_TEST_MAIN(ZK_CASE(test_poseidon_constants), ZK_CASE(test_poseidon_hashes), ZK_CASE(test_poseidon_trace),
-             ZK_CASE(test_poseidon_forms_agree), ZK_CASE(test_poseidon_permute), ZK_CASE(test_poseidon_dot),
-             ZK_CASE(test_poseidon_md), ZK_CASE(test_hash_nodes), ZK_CASE(test_fr32_pad), ZK_CASE(test_fr32_unpad))
+             ZK_CASE(test_poseidon_forms_agree), ZK_CASE(test_poseidon_permute), ZK_CASE(test_poseidon_many),
+             ZK_CASE(test_poseidon_dot), ZK_CASE(test_poseidon_md), ZK_CASE(test_hash_nodes), ZK_CASE(test_fr32_pad),
+             ZK_CASE(test_fr32_unpad))
