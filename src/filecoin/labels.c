@@ -29,6 +29,21 @@ cuzk_status zk_column_hash(zk_fr *hash, const uint8_t (*labels)[32], uint32_t n_
     return CUZK_OK;
 }
 
+bool zk_column_hash_many(zk_fr *hashes, const uint8_t (*const *labels)[32], size_t n, uint32_t n_layers) {
+    enum { BATCH = 8 };
+    zk_fr in[BATCH * 16];
+    const zk_poseidon_params *params = n_layers <= 16 ? zk_poseidon_get(n_layers) : NULL;
+    if (!params) return false;
+    for (size_t start = 0; start < n; start += BATCH) {
+        size_t now = n - start < BATCH ? n - start : BATCH;
+        for (size_t k = 0; k < now; k++)
+            for (uint32_t i = 0; i < n_layers; i++)
+                if (!zk_fr_from_bytes_le(&in[k * n_layers + i], labels[start + k][i])) return false;
+        zk_poseidon_hash_many(hashes + start, params, in, now);
+    }
+    return true;
+}
+
 bool zk_encode(uint8_t encoded[32], const uint8_t key[32], const uint8_t data[32]) {
     zk_fr a, b;
     if (!zk_fr_from_bytes_le(&a, key) || !zk_fr_from_bytes_le(&b, data)) return false;

@@ -15,6 +15,10 @@ void zk_create_label(uint8_t label[32], const uint8_t replica_id[32], uint32_t l
 /* Poseidon over the labels of one node, layer 1 first. n_layers is the arity (2 or 11). Labels must be canonical. */
 cuzk_status zk_column_hash(zk_fr *hash, const uint8_t (*labels)[32], uint32_t n_layers, cuzk_err *err) ZK_MUST_USE;
 
+/* The hashes of many columns, several at a time; labels[i] are the n_layers labels of column i. True: all done. False:
+ * some cannot be hashed, or there is no memory; zk_column_hash tells which and why. */
+bool zk_column_hash_many(zk_fr *hashes, const uint8_t (*const *labels)[32], size_t n, uint32_t n_layers);
+
 /* encoded = key + data; false if one is not canonical. */
 bool zk_encode(uint8_t encoded[32], const uint8_t key[32], const uint8_t data[32]);
 

@@ -11,6 +11,22 @@
  * element (not below r). */
 cuzk_status zk_tree_root(uint8_t root[32], const zk_opening_shape *shape, const uint8_t leaf[32], const uint32_t *index,
                          const uint8_t (*siblings)[32], cuzk_err *err) ZK_MUST_USE;
+
+/* Many paths in trees of one shape, with hashes of several paths side by side. `known`: root is what zk_tree_root
+ * gives. Not known, without further word: a node that is no field element, an index that is not below the arity, no
+ * memory. */
+typedef struct zk_tree_path {
+    const uint8_t *leaf;
+    const uint32_t *index;
+    const uint8_t (*siblings)[32];
+    bool known;
+    uint8_t root[32];
+} zk_tree_path;
+void zk_tree_roots(zk_tree_path *paths, size_t n, const zk_opening_shape *shape);
+/* The root of a path after zk_tree_roots; one that is not known is left to zk_tree_root, which says why. */
+cuzk_status zk_tree_path_root(uint8_t root[32], const zk_tree_path *path, const zk_opening_shape *shape,
+                              cuzk_err *err) ZK_MUST_USE;
+
 /* Position of the node that leaf number `leaf` passes through at a level, among its siblings. */
 uint32_t zk_tree_index(const zk_opening_shape *shape, uint64_t leaf, uint32_t level);
 /* comm_r = Poseidon(comm_c, comm_r_last). CUZK_BAD_INPUT: one of them is not a field element. */

@@ -75,6 +75,9 @@ static cuzk_status check_node(place *p, zk_vanilla_check check, const uint8_t fo
 
 /* ---- The checks of one challenge ---- */
 
+#define N_COLUMNS (1 + ZK_ALL_PARENTS) /* the challenged node's, and its parents' */
+#define REPLICA N_COLUMNS              /* place of the replica's path among those of columns */
+
 typedef struct context {
     const zk_c1 *c1;
     zk_graph graph;
@@ -83,16 +86,38 @@ typedef struct context {
     zk_vanilla_failure failure; /* noted with it */
 } context;
 
-static cuzk_status check_tree_path(place *p, const context *c, const zk_c1_path *path, zk_vanilla_check index_check,
-                                   zk_vanilla_check path_check) {
+/* What Poseidon gives for one challenge, made before its checks so that hashes of one arity run side by side. */
+typedef struct hashes {
+    bool columns_known; /* else left to zk_column_hash, as some cannot be hashed */
+    zk_fr column[N_COLUMNS];
+    zk_tree_path path[N_COLUMNS + 1]; /* of the columns, and of the replica */
+} hashes;
+
+static void put_path(zk_tree_path *to, const zk_c1_path *from) {
+    to->leaf = *from->leaf, to->index = from->index, to->siblings = (const uint8_t(*)[32])from->siblings;
+}
+
+static void make_hashes(hashes *h, const context *c, const zk_c1_challenge *view) {
+    const uint8_t(*labels[N_COLUMNS])[32];
+    for (uint32_t k = 0; k < N_COLUMNS; k++) {
+        const zk_c1_column *column = k == 0 ? &view->column : &view->parents[k - 1];
+        labels[k] = (const uint8_t(*)[32])column->labels;
+        put_path(&h->path[k], &column->path);
+    }
+    put_path(&h->path[REPLICA], &view->replica);
+    h->columns_known = zk_column_hash_many(h->column, labels, N_COLUMNS, c->c1->shape.n_layers);
+    zk_tree_roots(h->path, N_COLUMNS + 1, &c->c1->shape.tree);
+}
+
+static cuzk_status check_tree_path(place *p, const context *c, const zk_c1_path *path, const zk_tree_path *hashed,
+                                   zk_vanilla_check index_check, zk_vanilla_check path_check) {
     uint8_t root[32];
     for (uint32_t level = 0; level < c->c1->shape.tree.n_nodes; level++) {
         p->at.level = level;
         ZK_TRY(check_number(p, index_check, path->index[level], zk_tree_index(&c->c1->shape.tree, p->node, level)));
     }
     p->at.level = ZK_VANILLA_NOWHERE;
-    ZK_TRY(
-        zk_tree_root(root, &c->c1->shape.tree, *path->leaf, path->index, (const uint8_t(*)[32])path->siblings, p->err));
+    ZK_TRY(zk_tree_path_root(root, hashed, &c->c1->shape.tree, p->err));
     return check_node(p, path_check, root, *path->root);
 }
 
@@ -109,14 +134,19 @@ static cuzk_status check_data(place *p, const context *c, const zk_c1_path *path
     return check_node(p, ZK_VANILLA_comm_d, *path->root, c->c1->comm_d);
 }
 
-static cuzk_status check_column(place *p, const context *c, const zk_c1_column *column, const uint8_t comm_c[32]) {
+static cuzk_status check_column(place *p, const context *c, const zk_c1_column *column, const hashes *h,
+                                const uint8_t comm_c[32]) {
     uint8_t leaf[32];
     zk_fr hash;
     ZK_TRY(check_number(p, ZK_VANILLA_column_node, *column->node, p->node));
-    ZK_TRY(zk_column_hash(&hash, (const uint8_t(*)[32])column->labels, c->c1->shape.n_layers, p->err));
+    if (h->columns_known)
+        hash = h->column[p->at.column];
+    else
+        ZK_TRY(zk_column_hash(&hash, (const uint8_t(*)[32])column->labels, c->c1->shape.n_layers, p->err));
     zk_fr_to_bytes_le(leaf, &hash);
     ZK_TRY(check_node(p, ZK_VANILLA_column_leaf, *column->path.leaf, leaf));
-    ZK_TRY(check_tree_path(p, c, &column->path, ZK_VANILLA_column_index, ZK_VANILLA_column_path));
+    ZK_TRY(
+        check_tree_path(p, c, &column->path, &h->path[p->at.column], ZK_VANILLA_column_index, ZK_VANILLA_column_path));
     return check_node(p, ZK_VANILLA_comm_c, *column->path.root, comm_c);
 }
 
@@ -161,10 +191,12 @@ static cuzk_status check_challenge(place *p, const context *c, uint32_t partitio
     zk_c1_challenge view, first;
     uint32_t parents[ZK_ALL_PARENTS];
     uint64_t challenge;
+    hashes h;
     zk_challenge_set_get(&challenge, partition * c->c1->shape.n_challenges + i, 1, &c->challenges);
     zk_graph_parents(parents, &c->graph, (uint32_t)challenge);
     zk_c1_challenge_get(&view, c->c1, partition, i);
     zk_c1_challenge_get(&first, c->c1, partition, 0);
+    make_hashes(&h, c, &view);
     const uint8_t *comm_c = *first.column.path.root, *comm_r_last = *first.replica.root;
 
     p->at.partition = partition;
@@ -176,12 +208,12 @@ static cuzk_status check_challenge(place *p, const context *c, uint32_t partitio
     p->at.challenge = i;
     p->node = challenge;
     ZK_TRY(check_data(p, c, &view.data));
-    ZK_TRY(check_tree_path(p, c, &view.replica, ZK_VANILLA_replica_index, ZK_VANILLA_replica_path));
+    ZK_TRY(check_tree_path(p, c, &view.replica, &h.path[REPLICA], ZK_VANILLA_replica_index, ZK_VANILLA_replica_path));
     ZK_TRY(check_node(p, ZK_VANILLA_comm_r_last, *view.replica.root, comm_r_last));
-    for (uint32_t k = 0; k <= ZK_ALL_PARENTS; k++) {
+    for (uint32_t k = 0; k < N_COLUMNS; k++) {
         p->at.column = k;
         p->node = k == 0 ? challenge : parents[k - 1];
-        ZK_TRY(check_column(p, c, k == 0 ? &view.column : &view.parents[k - 1], comm_c));
+        ZK_TRY(check_column(p, c, k == 0 ? &view.column : &view.parents[k - 1], &h, comm_c));
     }
     p->at.column = ZK_VANILLA_NOWHERE;
     p->node = challenge;
