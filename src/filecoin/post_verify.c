@@ -74,7 +74,7 @@ static cuzk_status check_sector(zk_post_failure *at, const context *c, cuzk_err 
     return check_node(at, ZK_POST_comm_r, v->comm_r, comm_r, err);
 }
 
-static cuzk_status check_opening(zk_post_failure *at, const context *c, cuzk_err *err) {
+static cuzk_status check_opening(zk_post_failure *at, const context *c, const zk_tree_path *path, cuzk_err *err) {
     const zk_post *post = c->post;
     const zk_post_vanilla *v = &post->sectors[at->place];
     zk_post_view opening = zk_post_vanilla_opening(v, &post->tree, at->opening);
@@ -88,14 +88,27 @@ static cuzk_status check_opening(zk_post_failure *at, const context *c, cuzk_err
                             zk_tree_index(&post->tree, challenge, level), err));
     }
     at->level = ZK_POST_NOWHERE;
-    ZK_TRY(zk_tree_root(root, &post->tree, opening.leaf, opening.index, opening.siblings, err));
+    ZK_TRY(zk_tree_path_root(root, path, &post->tree, err));
     ZK_TRY(check_node(at, ZK_POST_opening_path, root, opening.root, err));
     return check_node(at, ZK_POST_comm_r_last, opening.root, v->comm_r_last, err);
 }
 
+#define UNITS 32 /* at a time; their paths are hashed side by side */
+
 static void verify_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     context *c = ctx;
+    zk_tree_path paths[UNITS], *path = paths;
     (void)thread;
+    if (zk_first_failure_precedes(&c->first, begin)) return;
+    for (size_t k = begin; k < end; k++) {
+        const zk_post_vanilla *v = &c->post->sectors[k / c->per_sector];
+        uint32_t unit = (uint32_t)(k % c->per_sector);
+        if (unit == 0) continue;
+        zk_post_view opening = zk_post_vanilla_opening(v, &c->post->tree, unit - 1);
+        *path++ = (zk_tree_path){.leaf = opening.leaf, .index = opening.index, .siblings = opening.siblings};
+    }
+    zk_tree_roots(paths, (size_t)(path - paths), &c->post->tree);
+    path = paths;
     for (size_t k = begin; k < end; k++) {
         if (zk_first_failure_precedes(&c->first, k)) return;
         cuzk_err err = {0};
@@ -104,7 +117,7 @@ static void verify_range(void *ctx, size_t begin, size_t end, unsigned thread) {
                               .opening = unit ? unit - 1 : ZK_POST_NOWHERE,
                               .level = ZK_POST_NOWHERE,
                               .sector = c->post->sectors[place].sector};
-        cuzk_status status = unit ? check_opening(&at, c, &err) : check_sector(&at, c, &err);
+        cuzk_status status = unit ? check_opening(&at, c, path++, &err) : check_sector(&at, c, &err);
         if (status == CUZK_OK) continue;
         zk_first_failure_note(&c->first, k, status, &err, &c->failure, &at, sizeof c->failure);
     }
@@ -115,7 +128,7 @@ cuzk_status zk_post_verify(zk_post_failure *failure, const zk_post *post, zk_poo
                  .per_sector = 1 + post->type->n_challenges,
                  .first = ZK_FIRST_FAILURE_INIT,
                  .failure = {.place = ZK_POST_NOWHERE, .opening = ZK_POST_NOWHERE, .level = ZK_POST_NOWHERE}};
-    zk_pool_for(pool, (size_t)post->n_sectors * c.per_sector, 4, verify_range, &c);
+    zk_pool_for(pool, (size_t)post->n_sectors * c.per_sector, UNITS, verify_range, &c);
     if (failure) *failure = c.failure;
     if (c.first.status != CUZK_OK && err && err->status == CUZK_OK) *err = c.first.err;
     return c.first.status;

@@ -132,22 +132,32 @@ static void compute_labels(sector *s) {
     }
 }
 
+#define BATCH 8 /* columns hashed side by side */
+
 static void compute_columns(void *ctx, size_t begin, size_t end, unsigned thread) {
     (void)thread;
     sector *s = ctx;
     static const zk_node zero;
-    for (size_t i = begin; i < end; i++) {
-        zk_node column[ZK_C1_MAX_LAYERS];
-        for (uint32_t layer = 0; layer < s->n_layers; layer++)
-            memcpy(column[layer], s->labels[(size_t)layer * s->n_known + i], 32);
-        zk_fr hash;
-        const uint8_t *data = s->data ? s->data[node_at(s, i)] : zero;
-        bool encoded = s->computed && !s->computed[i]; /* a parent in a sparse sector: its replica leaf stays zero */
-        if (!encoded) encoded = zk_encode(s->replica[i], column[s->n_layers - 1], data);
-        if (!encoded || zk_column_hash(&hash, (const uint8_t(*)[32])column, s->n_layers, NULL) != CUZK_OK)
+    for (size_t start = begin; start < end; start += BATCH) {
+        zk_node columns[BATCH][ZK_C1_MAX_LAYERS];
+        const uint8_t(*labels[BATCH])[32];
+        zk_fr hashes[BATCH];
+        bool good = true;
+        size_t n = end - start < BATCH ? end - start : BATCH;
+        for (size_t k = 0; k < n; k++) {
+            size_t i = start + k;
+            for (uint32_t layer = 0; layer < s->n_layers; layer++)
+                memcpy(columns[k][layer], s->labels[(size_t)layer * s->n_known + i], 32);
+            labels[k] = (const uint8_t(*)[32])columns[k];
+            if (s->computed && !s->computed[i]) continue; /* a parent in a sparse sector: its replica leaf stays zero */
+            const uint8_t *data = s->data ? s->data[node_at(s, i)] : zero;
+            good = zk_encode(s->replica[i], columns[k][s->n_layers - 1], data) && good;
+        }
+        if (!good || !zk_column_hash_many(hashes, labels, n, s->n_layers)) {
             __atomic_store_n(&s->failed, true, __ATOMIC_RELAXED);
-        else
-            zk_fr_to_bytes_le(s->columns[i], &hash);
+            return;
+        }
+        for (size_t k = 0; k < n; k++) zk_fr_to_bytes_le(s->columns[start + k], &hashes[k]);
     }
 }
 

@@ -72,29 +72,30 @@ typedef struct row_ctx {
     bool failed;
 } row_ctx;
 
+#define BATCH 8 /* nodes hashed side by side */
+
 static void hash_row(void *ctx, size_t begin, size_t end, unsigned thread) {
     (void)thread;
     row_ctx *c = ctx;
     rule_tree *t = c->tree;
     uint32_t log2_arity = t->log2_arity[c->row - 1], arity = 1u << log2_arity;
     const zk_poseidon_params *params = t->is_data ? NULL : zk_poseidon_get(arity);
-    for (size_t i = begin; i < end; i++) {
-        uint64_t m = distinct_at(&t->rule, t->height[c->row], i);
-        uint8_t *out = t->nodes[c->row][slot(&t->rule, t->height[c->row], m)];
-        if (t->is_data) {
-            zk_data_node(out, node_of(t, c->row - 1, 2 * m), node_of(t, c->row - 1, 2 * m + 1));
-            continue;
+    for (size_t start = begin; start < end; start += BATCH) {
+        uint8_t *out[BATCH];
+        zk_fr in[BATCH * 8], hash[BATCH];
+        bool good = t->is_data || params != NULL;
+        size_t n = end - start < BATCH ? end - start : BATCH;
+        for (size_t i = 0; i < n; i++) {
+            uint64_t m = distinct_at(&t->rule, t->height[c->row], start + i);
+            out[i] = t->nodes[c->row][slot(&t->rule, t->height[c->row], m)];
+            if (t->is_data) zk_data_node(out[i], node_of(t, c->row - 1, 2 * m), node_of(t, c->row - 1, 2 * m + 1));
+            for (uint32_t k = 0; !t->is_data && good && k < arity; k++)
+                good = zk_fr_from_bytes_le(&in[i * arity + k], node_of(t, c->row - 1, (m << log2_arity) + k));
         }
-        zk_fr in[8], hash;
-        bool good = params != NULL;
-        for (uint32_t k = 0; good && k < arity; k++)
-            good = zk_fr_from_bytes_le(&in[k], node_of(t, c->row - 1, (m << log2_arity) + k));
-        if (good) {
-            zk_poseidon_hash(&hash, params, in);
-            zk_fr_to_bytes_le(out, &hash);
-        } else {
-            __atomic_store_n(&c->failed, true, __ATOMIC_RELAXED);
-        }
+        if (!good) __atomic_store_n(&c->failed, true, __ATOMIC_RELAXED);
+        if (t->is_data || !good) continue;
+        zk_poseidon_hash_many(hash, params, in, n);
+        for (size_t i = 0; i < n; i++) zk_fr_to_bytes_le(out[i], &hash[i]);
     }
 }
 

@@ -14,19 +14,23 @@ static uint32_t arity_of(const zk_tree *tree, uint32_t level) {
     return tree->is_data ? 2 : zk_opening_arity(&tree->shape, level);
 }
 
-/* A node from its children. */
-static bool hash_node(uint8_t node[32], const zk_tree *tree, uint32_t arity, const uint8_t (*children)[32]) {
+#define MAX_ARITY 16
+#define BATCH 8 /* nodes hashed side by side */
+
+/* n <= BATCH nodes from their children. */
+static bool hash_nodes(uint8_t (*nodes)[32], const zk_tree *tree, uint32_t arity, const uint8_t (*children)[32],
+                       size_t n) {
     if (tree->is_data) {
-        zk_data_node(node, children[0], children[1]);
+        for (size_t i = 0; i < n; i++) zk_data_node(nodes[i], children[2 * i], children[2 * i + 1]);
         return true;
     }
-    zk_fr in[16], out;
+    zk_fr in[BATCH * MAX_ARITY], out[BATCH];
     const zk_poseidon_params *params = zk_poseidon_get(arity);
-    if (!params || arity > 16) return false;
-    for (uint32_t i = 0; i < arity; i++)
+    if (!params || arity > MAX_ARITY) return false;
+    for (size_t i = 0; i < n * arity; i++)
         if (!zk_fr_from_bytes_le(&in[i], children[i])) return false;
-    zk_poseidon_hash(&out, params, in);
-    zk_fr_to_bytes_le(node, &out);
+    zk_poseidon_hash_many(out, params, in, n);
+    for (size_t i = 0; i < n; i++) zk_fr_to_bytes_le(nodes[i], &out[i]);
     return true;
 }
 
@@ -63,13 +67,17 @@ static void hash_parents(void *ctx, size_t begin, size_t end, unsigned thread) {
     level_ctx *c = ctx;
     const zk_tree_row *below = &c->tree->row[c->level];
     zk_tree_row *above = &c->tree->row[c->level + 1];
-    for (size_t i = begin; i < end; i++) {
-        uint8_t children[16][32];
-        uint64_t base = above->index[i] * c->arity;
-        for (uint32_t k = 0; k < c->arity; k++) memcpy(children[k], below->zero, 32);
-        for (size_t k = c->first[i]; k < below->n && below->index[k] < base + c->arity; k++)
-            memcpy(children[below->index[k] - base], below->node[k], 32);
-        if (!hash_node(above->node[i], c->tree, c->arity, (const uint8_t(*)[32])children))
+    for (size_t start = begin; start < end; start += BATCH) {
+        uint8_t children[BATCH * MAX_ARITY][32];
+        size_t n = end - start < BATCH ? end - start : BATCH;
+        for (size_t i = 0; i < n; i++) {
+            uint8_t(*own)[32] = children + i * c->arity;
+            uint64_t base = above->index[start + i] * c->arity;
+            for (uint32_t k = 0; k < c->arity; k++) memcpy(own[k], below->zero, 32);
+            for (size_t k = c->first[start + i]; k < below->n && below->index[k] < base + c->arity; k++)
+                memcpy(own[below->index[k] - base], below->node[k], 32);
+        }
+        if (!hash_nodes(above->node + start, c->tree, c->arity, (const uint8_t(*)[32])children, n))
             __atomic_store_n(&c->failed, true, __ATOMIC_RELAXED);
     }
 }
@@ -78,9 +86,9 @@ static cuzk_status build_level(zk_tree *tree, uint32_t level, zk_pool *pool, cuz
     const zk_tree_row *below = &tree->row[level];
     zk_tree_row *above = &tree->row[level + 1];
     level_ctx ctx = {.tree = tree, .level = level, .arity = arity_of(tree, level)};
-    uint8_t zeros[16][32];
-    for (uint32_t k = 0; k < ctx.arity && k < 16; k++) memcpy(zeros[k], below->zero, 32);
-    if (ctx.arity > 16 || !hash_node(above->zero, tree, ctx.arity, (const uint8_t(*)[32])zeros))
+    uint8_t zeros[MAX_ARITY][32];
+    for (uint32_t k = 0; k < ctx.arity && k < MAX_ARITY; k++) memcpy(zeros[k], below->zero, 32);
+    if (ctx.arity > MAX_ARITY || !hash_nodes(&above->zero, tree, ctx.arity, (const uint8_t(*)[32])zeros, 1))
         return ZK_FAIL(err, CUZK_INTERNAL, "tree: cannot hash %" PRIu32 " children", ctx.arity);
     if (!below->n) return CUZK_OK;
     cuzk_status status = CUZK_OK;

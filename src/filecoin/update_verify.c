@@ -93,15 +93,15 @@ static cuzk_status check_comm_r(place *p, zk_update_check check, const uint8_t c
 }
 
 /* Index, path and root of an opening in a replica's tree; `check` is the first of the three in a row. */
-static cuzk_status check_replica(place *p, const context *c, const zk_opening_view *path, zk_update_check check,
-                                 const uint8_t comm_r_last[32]) {
+static cuzk_status check_replica(place *p, const context *c, const zk_opening_view *path, const zk_tree_path *hashed,
+                                 zk_update_check check, const uint8_t comm_r_last[32]) {
     uint8_t root[32];
     for (uint32_t level = 0; level < c->shape->tree.n_nodes; level++) {
         p->at.level = level;
         ZK_TRY(check_number(p, check, path->index[level], zk_tree_index(&c->shape->tree, p->node, level)));
     }
     p->at.level = ZK_UPDATE_NOWHERE;
-    ZK_TRY(zk_tree_root(root, &c->shape->tree, path->leaf, path->index, (const uint8_t(*)[32])path->siblings, p->err));
+    ZK_TRY(zk_tree_path_root(root, hashed, &c->shape->tree, p->err));
     ZK_TRY(check_node(p, check + 1, root, path->root));
     return check_node(p, check + 2, path->root, comm_r_last);
 }
@@ -148,7 +148,8 @@ static cuzk_status check_encoding(place *p, const context *c, const uint8_t old[
     return check_node(p, ZK_UPDATE_CHECK_encoding, new, expected);
 }
 
-static cuzk_status check_challenge(place *p, const context *c, size_t k, uint32_t i) {
+/* hashed: the paths in the old replica and in the new one. */
+static cuzk_status check_challenge(place *p, const context *c, size_t k, uint32_t i, const zk_tree_path hashed[2]) {
     const zk_update_proof *proof = &c->proofs[k];
     const partition *own = &c->partitions[k];
     zk_opening_view path[ZK_UPDATE_N_TREES], first_old, first_new;
@@ -163,22 +164,38 @@ static cuzk_status check_challenge(place *p, const context *c, size_t k, uint32_
     }
     p->at.challenge = i;
     p->node = own->challenges[i];
-    ZK_TRY(check_replica(p, c, &path[ZK_UPDATE_OLD], ZK_UPDATE_CHECK_old_index, first_old.root));
+    ZK_TRY(check_replica(p, c, &path[ZK_UPDATE_OLD], &hashed[0], ZK_UPDATE_CHECK_old_index, first_old.root));
     ZK_TRY(check_data(p, c, &path[ZK_UPDATE_DATA]));
-    ZK_TRY(check_replica(p, c, &path[ZK_UPDATE_NEW], ZK_UPDATE_CHECK_new_index, first_new.root));
+    ZK_TRY(check_replica(p, c, &path[ZK_UPDATE_NEW], &hashed[1], ZK_UPDATE_CHECK_new_index, first_new.root));
     ZK_TRY(check_apex(p, c, own, &path[ZK_UPDATE_DATA]));
     return check_encoding(p, c, path[ZK_UPDATE_OLD].leaf, path[ZK_UPDATE_DATA].leaf, path[ZK_UPDATE_NEW].leaf);
 }
 
+static zk_tree_path path_of(const context *c, size_t k, zk_update_tree tree) {
+    zk_opening_view v = zk_update_proof_path(&c->proofs[k / c->shape->n_challenges], c->shape,
+                                             (uint32_t)(k % c->shape->n_challenges), tree);
+    return (zk_tree_path){.leaf = v.leaf, .index = v.index, .siblings = (const uint8_t(*)[32])v.siblings};
+}
+
+#define UNITS 4 /* at a time: two paths each make eight, which are hashed side by side */
+
 static void verify_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     context *c = ctx;
+    zk_tree_path hashed[2 * UNITS];
     (void)thread;
+    if (zk_first_failure_precedes(&c->first, begin)) return;
+    for (size_t k = begin; k < end; k++) {
+        hashed[2 * (k - begin)] = path_of(c, k, ZK_UPDATE_OLD);
+        hashed[2 * (k - begin) + 1] = path_of(c, k, ZK_UPDATE_NEW);
+    }
+    zk_tree_roots(hashed, 2 * (end - begin), &c->shape->tree);
     for (size_t k = begin; k < end; k++) {
         cuzk_err err = {0};
         size_t of_partition = k / c->shape->n_challenges;
         place p = place_of(c->first_partition + (uint32_t)of_partition, &err);
         if (zk_first_failure_precedes(&c->first, k)) return;
-        cuzk_status status = check_challenge(&p, c, of_partition, (uint32_t)(k % c->shape->n_challenges));
+        cuzk_status status =
+            check_challenge(&p, c, of_partition, (uint32_t)(k % c->shape->n_challenges), &hashed[2 * (k - begin)]);
         if (status == CUZK_OK) continue;
         zk_first_failure_note(&c->first, k, status, &err, &c->failure, &p.at, sizeof c->failure);
     }
@@ -238,7 +255,7 @@ cuzk_status zk_update_verify(zk_update_failure *failure, const zk_update_stateme
             zk_update_challenges(c.partitions[k].challenges, shape, statement->comm_r_new, first + k, &c.first.err));
     }
     ZK_GOTO(zk_update_phi(&c.phi, statement->comm_d_new, statement->comm_r_old, &c.first.err));
-    zk_pool_for(pool, (size_t)n * shape->n_challenges, 1, verify_range, &c);
+    zk_pool_for(pool, (size_t)n * shape->n_challenges, UNITS, verify_range, &c);
     status = c.first.status;
 out:
     free(apex);

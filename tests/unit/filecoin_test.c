@@ -365,6 +365,92 @@ static void test_poseidon_trees(void) {
     zk_json_doc_destroy(doc);
 }
 
+/* Many roots at once are the roots one by one, for any count; a path that has none (a leaf or sibling that is not below
+ * r, an index that is not below the arity) is not known, says why when asked alone, and does not disturb its
+ * neighbours. */
+static void test_many_roots(void) {
+    enum { N = 17 };
+    static const zk_opening_shape shapes[] = {
+        {.n_base = 2, .n_nodes = 2, .n_siblings = 14},
+        {.n_base = 1, .sub_arity = 8, .top_arity = 2, .n_nodes = 3, .n_siblings = 15},
+        {.n_base = 3, .sub_arity = 2, .n_nodes = 4, .n_siblings = 22}};
+    static uint8_t leaf[N][32], siblings[N][22][32];
+    static uint32_t index[N][4];
+    uint64_t seed = 3;
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        const zk_opening_shape *shape = &shapes[s];
+        for (size_t n = 0; n <= N; n++) {
+            for (int faults = 0; faults < 2; faults++) {
+                zk_tree_path paths[N];
+                bool bad[N] = {false};
+                for (size_t k = 0; k < n; k++) {
+                    for (size_t j = 0; j < 32; j++)
+                        leaf[k][j] = (uint8_t)(zk_test_rand(&seed) & (j == 31 ? 0x3f : 0xff));
+                    for (size_t j = 0; j < 22 * 32; j++)
+                        siblings[k][j / 32][j % 32] = (uint8_t)(zk_test_rand(&seed) & (j % 32 == 31 ? 0x3f : 0xff));
+                    for (uint32_t level = 0; level < shape->n_nodes; level++)
+                        index[k][level] = (uint32_t)(zk_test_rand(&seed) % zk_opening_arity(shape, level));
+                    uint64_t fault = faults ? zk_test_rand(&seed) % 6 : 5;
+                    bad[k] = fault < 3;
+                    if (fault == 0) leaf[k][31] = 0xff;
+                    if (fault == 1) siblings[k][zk_test_rand(&seed) % shape->n_siblings][31] = 0x74;
+                    uint32_t level = (uint32_t)zk_test_rand(&seed) % shape->n_nodes;
+                    if (fault == 2) index[k][level] = zk_opening_arity(shape, level);
+                    paths[k] = (zk_tree_path){.leaf = leaf[k],
+                                              .index = index[k],
+                                              .siblings = (const uint8_t(*)[32])siblings[k],
+                                              .known = zk_test_rand(&seed) & 1};
+                }
+                zk_tree_roots(paths, n, shape);
+                for (size_t k = 0; k < n; k++) {
+                    uint8_t want[32], got[32];
+                    cuzk_err err = {0};
+                    ZK_CHECKF(paths[k].known == !bad[k], "shape %zu n %zu path %zu", s, n, k);
+                    if (bad[k]) {
+                        bool whole = true; /* an index too high is for the caller to find first */
+                        for (uint32_t i = 0; i < shape->n_nodes; i++)
+                            whole = whole && index[k][i] < zk_opening_arity(shape, i);
+                        if (whole) ZK_CHECK(zk_tree_path_root(got, &paths[k], shape, &err) == CUZK_BAD_INPUT);
+                        continue;
+                    }
+                    ZK_CHECK_OK(zk_tree_root(want, shape, leaf[k], index[k], paths[k].siblings, &err), err);
+                    ZK_CHECK_OK(zk_tree_path_root(got, &paths[k], shape, &err), err);
+                    ZK_CHECKF(memcmp(got, want, 32) == 0, "shape %zu n %zu path %zu", s, n, k);
+                }
+            }
+        }
+    }
+}
+
+/* Many columns at once: equal to one by one for any count; one that cannot be hashed is reported. */
+static void test_many_columns(void) {
+    static uint8_t labels[17][11][32];
+    const uint8_t(*columns[17])[32];
+    static const uint32_t layers[] = {2, 11};
+    uint64_t seed = 4;
+    for (size_t k = 0; k < 17; k++) {
+        for (size_t j = 0; j < 11 * 32; j++)
+            labels[k][j / 32][j % 32] = (uint8_t)(zk_test_rand(&seed) & (j % 32 == 31 ? 0x3f : 0xff));
+        columns[k] = (const uint8_t(*)[32])labels[k];
+    }
+    for (size_t l = 0; l < 2; l++) {
+        for (size_t n = 0; n <= 17; n++) {
+            zk_fr got[17], want;
+            ZK_CHECK(zk_column_hash_many(got, columns, n, layers[l]));
+            for (size_t k = 0; k < n; k++) {
+                cuzk_err err = {0};
+                ZK_CHECK_OK(zk_column_hash(&want, columns[k], layers[l], &err), err);
+                ZK_CHECKF(zk_fr_eq(&got[k], &want), "n %zu column %zu", n, k);
+            }
+            if (n == 0) continue;
+            uint8_t *last = &labels[n - 1][layers[l] - 1][31], saved = *last;
+            *last = 0x74;
+            ZK_CHECK(!zk_column_hash_many(got, columns, n, layers[l]));
+            *last = saved;
+        }
+    }
+}
+
 static void test_data_trees(void) {
     zk_json_doc *doc = load_json("primitives/hash.json");
     const zk_json_value *trees = get(get(zk_json_root(doc), "sha256_trees"), "trees");
@@ -400,4 +486,5 @@ static void test_data_trees(void) {
 
 ZK_TEST_MAIN(ZK_CASE(test_registered), ZK_CASE(test_feistel), ZK_CASE(test_graphs), ZK_CASE(test_challenges),
              ZK_CASE(test_replica_id), ZK_CASE(test_prover_id), ZK_CASE(test_label_graphs),
-             ZK_CASE(test_labels_and_encoding), ZK_CASE(test_poseidon_trees), ZK_CASE(test_data_trees))
+             ZK_CASE(test_labels_and_encoding), ZK_CASE(test_poseidon_trees), ZK_CASE(test_many_roots),
+             ZK_CASE(test_many_columns), ZK_CASE(test_data_trees))
