@@ -45,7 +45,7 @@ static cuzk_status device_describe(zk_cuda *d, cuzk_err *err) {
     cudaDeviceProp properties;
     cudaFuncAttributes attributes;
     ZK_CUDA_TRY(cudaGetDeviceProperties(&properties, d->ordinal));
-    snprintf(d->name, sizeof d->name, "%s", properties.name);
+    snprintf(d->name, sizeof d->name, "%.*s", (int)sizeof d->name - 1, properties.name);
     d->multiprocessors = properties.multiProcessorCount;
     const cudaError_t error = cudaFuncGetAttributes(&attributes, nothing);
     if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction) {

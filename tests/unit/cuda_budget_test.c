@@ -1,5 +1,5 @@
-/* Proofs with little device memory, on a device, emulated or not: keys partly or wholly in host memory, a refusal before
- * any work where even that is not enough. */
+/* Proofs with little device memory, on a device, emulated or not: keys partly or wholly in host memory, a refusal
+ * before any work where even that is not enough. */
 #include "groth16_common.h"
 
 #include "backend/cuda_impl.h"
@@ -119,7 +119,9 @@ static void budgets(const char *name, source from) {
         for (size_t k = 0; k < 2; k++) check_proof(&r, &t, k);
         zk_cuda *pool = cuda_of(r.backend)->device;
         ZK_CHECK(zk_cuda_bytes_peak(pool) <= budget[i]);
-        if (i == 0) ZK_CHECKF(device <= key / 8, "%zu of %zu on the device", device, key);
+        if (i == 0 &&
+            from == FROM_FILE) /* tables of multiples leave room for a toy's key, on a real device for all of it */
+            ZK_CHECKF(device <= key / 8, "%zu of %zu on the device", device, key);
         if (i == 0) printf("   peak %zu, %zu of the key on the device\n", zk_cuda_bytes_peak(pool), device);
         run_close(&r);
     }
