@@ -28,8 +28,10 @@ typedef struct engine_partition {
     int lane;
     uint32_t attempts;
     uint64_t stage_start_ns, synth_start_ns, gpu_start_ns, synth_ns, gpu_ns;
-    uint64_t not_before_ns; /* after a failure for lack of a resource */
-    bool unwritten;         /* done, but the journal could not be told; for a shared one it is told later */
+    uint64_t not_before_ns;                /* after a failure for lack of a resource */
+    const struct engine_device *failed_on; /* the device of the last try that failed, and when; NULL: none */
+    uint64_t failed_ns;
+    bool unwritten; /* done, but the journal could not be told; for a shared one it is told later */
     uint64_t srs_load_ns;
 } engine_partition;
 
@@ -351,6 +353,8 @@ void engine_task_begins(zk_engine *engine, const engine_task *task);
 bool engine_peek(engine_task *task, zk_engine *engine, engine_lane *lane);
 /* Whether the lane can prove the job at all. */
 bool engine_lane_suits(const engine_lane *lane, const engine_job *job);
+/* Whether a lane of another device, in better health, can. */
+bool engine_another_suits(const engine_lane *lane, const engine_job *job);
 /* Whether any lane can still do what the job needs. */
 bool engine_some_lane_left(const zk_engine *engine, const engine_job *job);
 /* A lane that loads the keys of this kind when that is asked for. */

@@ -38,7 +38,12 @@ bool engine_give_back(engine_lane *lane, bool counts, uint64_t delay_ns) {
     }
     engine_partition *p = &job->partitions[task->partition];
     if (p->state == ZK_PARTITION_DONE) return true; /* elsewhere */
-    *p = (engine_partition){.lane = -1, .attempts = p->attempts + counts, .not_before_ns = zk_now_ns() + delay_ns};
+    uint64_t now = zk_now_ns();
+    *p = (engine_partition){.lane = -1, .attempts = p->attempts + counts, .not_before_ns = now + delay_ns};
+    if (counts) {
+        p->failed_on = lane->on;
+        p->failed_ns = now;
+    }
     return p->attempts < engine->options.max_attempts;
 }
 
@@ -219,19 +224,10 @@ static void too_large(engine_lane *lane, cuzk_status status, const char *message
         engine_fail_job(lane, status, message);
 }
 
-/* Whether another lane, in better health, can take the job. */
-static bool another_suits(const engine_lane *lane) {
-    for (unsigned i = 0; i < lane->engine->n_lanes; i++) {
-        const engine_lane *other = &lane->engine->lanes[i];
-        if (other->on != lane->on && other->first->n_bad < 2 && engine_lane_suits(other, lane->task.job)) return true;
-    }
-    return false;
-}
-
 /* A device that fails again and again rests longer and longer, while others can do its work. Needs the lock. */
 static void rest(engine_lane *lane) {
     unsigned n = ++lane->first->n_bad;
-    if (n < 2 || !lane->task.job || !another_suits(lane)) return;
+    if (n < 2 || !lane->task.job || !engine_another_suits(lane, lane->task.job)) return;
     lane->first->not_before_ns = zk_now_ns() + ((uint64_t)1 << (n < 7 ? n - 2 : 5)) * SECOND_NS;
 }
 
@@ -299,7 +295,7 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
             engine_give_back(lane, false, SECOND_NS);
             return true;
         }
-        if (lane->task.type == TASK_PROVE && !engine_device_is_cpu(lane->on) && another_suits(lane)) {
+        if (lane->task.type == TASK_PROVE && !engine_device_is_cpu(lane->on) && engine_another_suits(lane, job)) {
             engine_device_unfit(lane->on, lane->task.kind, lane->task.sector_bytes);
             engine_give_back(lane, true, 0);
             return true;

@@ -113,6 +113,22 @@ bool engine_lane_suits(const engine_lane *lane, const engine_job *job) {
            engine_device_fits(lane->on, (zk_proof_kind)job->meta.kind, job->meta.sector_bytes);
 }
 
+bool engine_another_suits(const engine_lane *lane, const engine_job *job) {
+    for (unsigned i = 0; i < lane->engine->n_lanes; i++) {
+        const engine_lane *other = &lane->engine->lanes[i];
+        if (other->on != lane->on && other->first->n_bad < 2 && engine_lane_suits(other, job)) return true;
+    }
+    return false;
+}
+
+/* The next try of a partition is another device's, also if that is busy: a device that is broken is free soon, and
+ * would use up all tries. Not for ever, though. */
+static bool is_left_to_others(const engine_partition *p, const engine_lane *lane, const engine_job *job, uint64_t now) {
+    const uint64_t patience_ns = UINT64_C(120) * 1000000000;
+    return p->failed_on && p->failed_on == lane->on && now - p->failed_ns < patience_ns &&
+           engine_another_suits(lane, job);
+}
+
 bool engine_some_lane_left(const zk_engine *engine, const engine_job *job) {
     for (unsigned i = 0; i < engine->n_lanes; i++)
         if (engine_lane_suits(&engine->lanes[i], job)) return true;
@@ -176,6 +192,7 @@ static bool next_partition(candidate *c, const zk_engine *engine, const engine_l
         const engine_partition *p = &job->partitions[i];
         if (p->taken || p->state == ZK_PARTITION_DONE || now < p->not_before_ns) continue;
         if (engine_lane_is_second(lane) && p->attempts) continue; /* those prove alone */
+        if (is_left_to_others(p, lane, job, now)) continue;
         unsigned rank = has_promise(lane, job, i) ? 0 : promised_elsewhere(engine, lane, job, i) ? 2 : 1;
         if (rank >= best || (ahead && rank != 1)) continue;
         best = rank;
@@ -363,7 +380,9 @@ static bool alone_wanted(const zk_engine *engine, const engine_lane *lane) {
         if (job->phase != ENGINE_READY) continue;
         for (uint32_t k = 0; k < job->n_partitions; k++) {
             const engine_partition *p = &job->partitions[k];
-            if (p->attempts && !p->taken && p->state != ZK_PARTITION_DONE && now >= p->not_before_ns) return true;
+            if (p->attempts && !p->taken && p->state != ZK_PARTITION_DONE && now >= p->not_before_ns &&
+                !is_left_to_others(p, lane->first, job, now))
+                return true;
         }
     }
     return false;
