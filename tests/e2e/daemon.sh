@@ -5,30 +5,7 @@ set -u
 work=$(mktemp -d)
 daemon=""
 trap 'if [ -n "$daemon" ]; then kill -9 "$daemon" 2>/dev/null; fi; rm -rf "$work"' EXIT
-passed=0 failed=0
-pass() { passed=$((passed + 1)); echo "ok $1"; }
-fail() { failed=$((failed + 1)); echo "FAIL $1"; }
-# expect NAME EXIT_CODE TEXT command...: exit code, and TEXT in what it prints
-expect() {
-    name=$1 code=$2 text=$3
-    shift 3
-    "$@" >"$work/out" 2>&1
-    found=$?
-    if [ $found = "$code" ] && grep -q -e "$text" "$work/out"; then pass "$name"; else
-        fail "$name: exit $found, expected $code and \"$text\""
-        cat "$work/out"
-    fi
-}
-# wait_for TEXT [COUNT]: until the log has it
-wait_for() {
-    for _ in $(seq 200); do
-        [ "$(grep -c -e "$1" "$work/log")" -ge "${2:-1}" ] && return 0
-        sleep 0.05
-    done
-    fail "the log never says: $1"
-    cat "$work/log"
-    return 1
-}
+. "$(dirname "$0")/expect.sh"
 start() {
     : >"$work/log"
     "$CUZK" daemon --journal "$work/journal.db" --srs.param_cache "$work/keys" "$@" >"$work/log" 2>&1 &
@@ -46,8 +23,8 @@ stop() {
 "$CUZK" daemon --help >"$work/help"
 if ! grep -q daemon.listen "$work/help"; then
     expect "without the libraries" 3 "libgrpc-dev" "$CUZK" daemon
-    echo "$passed passed, $failed failed"
-    exit $failed
+    counts
+    exit
 fi
 
 sock=unix://$work/run/cuzk.sock
@@ -129,5 +106,4 @@ if command -v openssl >/dev/null 2>&1; then
     expect "plain text to TLS" 4 "UNAVAILABLE" "$CUZK" status --timeout 5
     stop "end of TLS"
 fi
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+counts

@@ -8,22 +8,7 @@ toy=$root/tests/vectors/toy
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME="$work/cache"
-passed=0 failed=0
-# expect NAME EXIT_CODE TEXT command...: exit code, and TEXT in what it prints
-expect() {
-    name=$1 code=$2 text=$3
-    shift 3
-    "$@" >"$work/out" 2>&1
-    found=$?
-    if [ $found = "$code" ] && grep -q -e "$text" "$work/out"; then
-        passed=$((passed + 1))
-        echo "ok $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: exit $found, expected $code and \"$text\""
-        cat "$work/out"
-    fi
-}
+. "$(dirname "$0")/expect.sh"
 table=$XDG_CACHE_HOME/cuzk/tune-emulated-device.json
 
 # tune
@@ -71,8 +56,7 @@ unset ZK_EMULATE_NO_CODE
 # budgets
 expect "too little memory" 4 "a proof takes [0-9]* bytes of device memory beside the key" \
     "$device" prove r1cs "$toy/bits-64.json" --params "$toy" --backend cuda --device-memory 1MiB -o "$work/little"
-[ ! -e "$work/little" ] || { failed=$((failed + 1)); echo "FAIL a proof was written"; }
+[ ! -e "$work/little" ] || fail "a proof was written"
 expect "the key in host memory" 0 "verified" \
     "$device" prove r1cs "$toy/bits-64.json" --params "$toy" --backend cuda --device-memory 2430000 -o "$work/proof"
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+counts

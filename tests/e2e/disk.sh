@@ -17,29 +17,7 @@ mkdir "$disk" "$work/keys"
 mount -t tmpfs -o size=4m tmpfs "$disk" || { echo "0 passed, 0 failed (nothing can be mounted here)"; exit 0; }
 daemon=""
 trap 'if [ -n "$daemon" ]; then kill -9 "$daemon" 2>/dev/null; wait "$daemon" 2>/dev/null; fi; umount "$disk" 2>/dev/null; rm -rf "$work"' EXIT
-passed=0 failed=0
-pass() { passed=$((passed + 1)); echo "ok $1"; }
-fail() { failed=$((failed + 1)); echo "FAIL $1"; }
-# expect NAME EXIT_CODE TEXT command...
-expect() {
-    name=$1 code=$2 text=$3
-    shift 3
-    "$@" >"$work/out" 2>&1
-    found=$?
-    if [ $found = "$code" ] && grep -q -e "$text" "$work/out"; then pass "$name"; else
-        fail "$name: exit $found, expected $code and \"$text\""
-        cat "$work/out"
-    fi
-}
-wait_for() {
-    for _ in $(seq 200); do
-        grep -q -e "$1" "$work/log" && return 0
-        sleep 0.05
-    done
-    fail "the log never says: $1"
-    cat "$work/log"
-    return 1
-}
+. "$(dirname "$0")/expect.sh"
 start() {
     : >"$work/log"
     "$CUZK" daemon --listen "$CUZK_CONNECT" --journal "$disk/journal.db" --srs.param_cache "$work/keys" \
@@ -160,5 +138,4 @@ start
 expect "the job that was not done is done" 0 "completed" "$CUZK" await "$job" -o "$work/fifth.proof"
 verified "and its proof holds" "$work/fifth.proof"
 stop
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+counts

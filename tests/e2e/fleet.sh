@@ -30,20 +30,7 @@ cleanup() {
     rm -rf "$work"
 }
 trap cleanup EXIT
-passed=0 failed=0
-pass() { passed=$((passed + 1)); echo "ok $1"; }
-fail() { failed=$((failed + 1)); echo "FAIL $1"; }
-# expect NAME EXIT_CODE TEXT command...: exit code, and TEXT in what it prints
-expect() {
-    name=$1 code=$2 text=$3
-    shift 3
-    "$@" >"$work/out" 2>&1
-    found=$?
-    if [ $found = "$code" ] && grep -q -e "$text" "$work/out"; then pass "$name"; else
-        fail "$name: exit $found, expected $code and \"$text\""
-        cat "$work/out"
-    fi
-}
+. "$(dirname "$0")/expect.sh"
 # until_true NAME command...: at most a minute
 until_true() {
     name=$1
@@ -119,5 +106,4 @@ for machine in a c; do
     if [ $code = 0 ]; then pass "$machine ends"; else fail "$machine ends: $code"; cat "$work/$machine.log"; fi
 done
 if grep -q hush "$work"/*.log; then fail "the log has the password"; else pass "no password in the logs"; fi
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+counts

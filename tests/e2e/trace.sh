@@ -4,22 +4,7 @@ set -u
 : "${CUZK:?}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-# expect NAME EXIT_CODE TEXT command...: exit code, and TEXT in what it prints
-expect() {
-    name=$1 code=$2 text=$3
-    shift 3
-    "$@" >"$work/out" 2>&1
-    found=$?
-    if [ $found = "$code" ] && grep -q -e "$text" "$work/out"; then
-        passed=$((passed + 1))
-        echo "ok $name"
-    else
-        failed=$((failed + 1))
-        echo "FAIL $name: exit $found, expected $code and \"$text\""
-        cat "$work/out"
-    fi
-}
+. "$(dirname "$0")/expect.sh"
 # span NAME MILLISECONDS [CHILD...]
 span() {
     name=$1 ms=$2
@@ -37,7 +22,7 @@ echo "not a run" >"$work/after/notes.txt"
 
 expect "a hidden gap is one line" 1 "^slower: pipeline, outside its parts: +10.10 s (0.11 s -> 10.21 s)" \
     "$CUZK" trace compare "$work/before" "$work/after"
-[ "$(grep -c '^slower:' "$work/out")" = 1 ] || { failed=$((failed + 1)); echo "FAIL one line"; cat "$work/out"; }
+[ "$(grep -c '^slower:' "$work/out")" = 1 ] || { fail "one line"; cat "$work/out"; }
 expect "the first row is the worst" 1 "^pipeline .* slower$" sh -c '"$0" trace compare "$1/before" "$1/after" | sed -n 4p; exit 1' \
     "$CUZK" "$work"
 expect "JSON" 1 '"path": "pipeline",' "$CUZK" trace compare --json "$work/before" "$work/after"
@@ -56,5 +41,4 @@ expect "a folder without runs" 3 "no file" "$CUZK" trace compare "$work/before" 
     "$CUZK" sample winning --sector-size 2KiB -o "$work/request.json" >/dev/null 2>&1 &&
     "$CUZK" prove --request "$work/request.json" --params "$work/keys" -o "$work/proof" --trace "$work/own.json" 2>/dev/null
 expect "a run of the program" 0 "^prove/partition/msm" "$CUZK" trace compare --all "$work/own.json" "$work/own.json"
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+counts
