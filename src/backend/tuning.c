@@ -57,14 +57,7 @@ cuzk_status zk_tuning_check_writable(const char *path, cuzk_err *err) {
     return zk_file_check_writable(path, err);
 }
 
-cuzk_status zk_tuning_write(const char *path, const zk_tuning *tuning, cuzk_err *err) {
-    zk_json_writer *json = zk_json_writer_create(NULL, 2);
-    zk_json_begin_object(json, NULL);
-    zk_json_put_u64(json, "format", ZK_TUNING_FORMAT);
-    zk_json_put_u64(json, "kernels", ZK_TUNING_KERNELS);
-    zk_json_put_string(json, "device", tuning->device);
-    zk_json_put_string(json, "driver", tuning->driver);
-    zk_json_put_string(json, "date", tuning->date);
+void zk_tuning_put_ways(zk_json_writer *json, const zk_tuning *tuning) {
     zk_json_begin_array(json, "msm");
     for (unsigned i = 0; i < tuning->n; i++) {
         const zk_tuning_entry *e = &tuning->entry[i];
@@ -79,6 +72,17 @@ cuzk_status zk_tuning_write(const char *path, const zk_tuning *tuning, cuzk_err 
         zk_json_end(json);
     }
     zk_json_end(json);
+}
+
+cuzk_status zk_tuning_write(const char *path, const zk_tuning *tuning, cuzk_err *err) {
+    zk_json_writer *json = zk_json_writer_create(NULL, 2);
+    zk_json_begin_object(json, NULL);
+    zk_json_put_u64(json, "format", ZK_TUNING_FORMAT);
+    zk_json_put_u64(json, "kernels", ZK_TUNING_KERNELS);
+    zk_json_put_string(json, "device", tuning->device);
+    zk_json_put_string(json, "driver", tuning->driver);
+    zk_json_put_string(json, "date", tuning->date);
+    zk_tuning_put_ways(json, tuning);
     zk_json_end(json);
     cuzk_status status = zk_json_writer_finish(json, err);
     if (status == CUZK_OK) {

@@ -10,6 +10,8 @@
 
 #include "backend/backend.h"
 
+struct zk_json_writer;
+
 #define ZK_TUNING_FORMAT 1
 #define ZK_TUNING_KERNELS 1 /* raised when a change of the kernels makes older tables worthless */
 #define ZK_TUNING_MAX_ENTRIES 64
@@ -33,6 +35,8 @@ cuzk_status zk_tuning_path(char **path, const char *device, cuzk_err *err) ZK_MU
 /* Makes the folders of `path` that are missing. */
 cuzk_status zk_tuning_check_writable(const char *path, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_tuning_write(const char *path, const zk_tuning *tuning, cuzk_err *err) ZK_MUST_USE;
+/* The member "msm" of such a table. */
+void zk_tuning_put_ways(struct zk_json_writer *json, const zk_tuning *tuning);
 /* BAD_INPUT: not such a table, or one for another device or other kernels. */
 cuzk_status zk_tuning_read(zk_tuning *tuning, const char *path, const char *device, cuzk_err *err) ZK_MUST_USE;
 

@@ -74,20 +74,7 @@ static cuzk_status report(const tune_args *args, const zk_tuning *tuning, const 
     zk_json_put_string(json, "file", path);
     zk_json_put_string(json, "device", tuning->device);
     zk_json_put_string(json, "driver", tuning->driver);
-    zk_json_begin_array(json, "msm");
-    for (unsigned i = 0; i < tuning->n; i++) {
-        const zk_tuning_entry *e = &tuning->entry[i];
-        zk_json_begin_object(json, NULL);
-        zk_json_put_string(json, "group", e->group == ZK_G1 ? "g1" : "g2");
-        zk_json_put_u64(json, "log2_n", e->log2_n);
-        zk_json_put_u64(json, "windows", e->windows);
-        zk_json_put_u64(json, "entries", e->entries);
-        zk_json_put_u64(json, "lanes", e->lanes);
-        zk_json_put_double(json, "ms", e->ms);
-        zk_json_put_double(json, "rule_ms", e->rule_ms);
-        zk_json_end(json);
-    }
-    zk_json_end(json);
+    zk_tuning_put_ways(json, tuning);
     return cli_json_end(json, err);
 }
 
