@@ -50,14 +50,10 @@ static void where(size_t *device, size_t *host, const zk_proving_key *key) {
 
 static void check_proof(const budget_run *r, const toy *t, size_t k) {
     const zk_json_value *entry = zk_json_element_of(zk_json_member_of(zk_json_root(t->json), "proofs"), k);
-    uint8_t proof[ZK_PROOF_BYTES], expected[ZK_PROOF_BYTES], scalar[32];
+    uint8_t proof[ZK_PROOF_BYTES], expected[ZK_PROOF_BYTES];
     zk_blinding blinding;
     cuzk_err err = {0};
-    json_hex(scalar, 32, entry, "r");
-    ZK_CHECK(zk_fr_from_bytes_le(&blinding.r, scalar));
-    json_hex(scalar, 32, entry, "s");
-    ZK_CHECK(zk_fr_from_bytes_le(&blinding.s, scalar));
-    json_hex(expected, sizeof expected, entry, "proof");
+    json_proof(&blinding, expected, entry);
     zk_prove_request request = toy_request(t, &blinding);
     ZK_CHECK_OK(zk_prove(proof, r->prover, &request, NULL, &err), err);
     ZK_CHECK_MEM(proof, expected, sizeof proof);
@@ -136,17 +132,13 @@ enum { N_TOGETHER = 4 };
 static void prove_together(zk_prover *const provers[N_TOGETHER], const toy *t, int bad) {
     const zk_json_value *list = zk_json_member_of(zk_json_root(t->json), "proofs");
     zk_blinding blinding[N_TOGETHER];
-    uint8_t expected[N_TOGETHER][ZK_PROOF_BYTES], scalar[32];
+    uint8_t expected[N_TOGETHER][ZK_PROOF_BYTES];
     zk_prover *good[N_TOGETHER];
     unsigned n_good = 0, index[N_TOGETHER], failed;
     cuzk_err err = {0};
     for (unsigned i = 0; i < N_TOGETHER; i++) {
         const zk_json_value *entry = zk_json_element_of(list, i);
-        json_hex(scalar, 32, entry, "r");
-        ZK_CHECK(zk_fr_from_bytes_le(&blinding[i].r, scalar));
-        json_hex(scalar, 32, entry, "s");
-        ZK_CHECK(zk_fr_from_bytes_le(&blinding[i].s, scalar));
-        json_hex(expected[i], ZK_PROOF_BYTES, entry, "proof");
+        json_proof(&blinding[i], expected[i], entry);
         zk_prove_request request = toy_request(t, &blinding[i]);
         if ((int)i == bad) request.n_hints--;
         zk_prove_begin(provers[i], &request);

@@ -22,15 +22,10 @@ static zk_blinding blinding;
 static uint8_t expected[ZK_PROOF_BYTES];
 
 static void open_circuit(void) {
-    uint8_t scalar[32];
     if (circuit.program) return;
     circuit = toy_open(circuit_name);
     const zk_json_value *entry = zk_json_element_of(zk_json_member_of(zk_json_root(circuit.json), "proofs"), 0);
-    json_hex(scalar, 32, entry, "r");
-    ZK_CHECK(zk_fr_from_bytes_le(&blinding.r, scalar));
-    json_hex(scalar, 32, entry, "s");
-    ZK_CHECK(zk_fr_from_bytes_le(&blinding.s, scalar));
-    json_hex(expected, sizeof expected, entry, "proof");
+    json_proof(&blinding, expected, entry);
 }
 
 typedef struct device_run {

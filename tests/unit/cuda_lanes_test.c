@@ -19,16 +19,11 @@ static zk_blinding blinding;
 static uint8_t expected[ZK_PROOF_BYTES];
 
 static void open_circuit(void) {
-    uint8_t scalar[32];
     if (circuit.program) return;
     setenv("CUZK_POISON_DEVICE", "1", 1);
     circuit = toy_open(circuit_name);
     const zk_json_value *entry = zk_json_element_of(zk_json_member_of(zk_json_root(circuit.json), "proofs"), 0);
-    json_hex(scalar, 32, entry, "r");
-    ZK_CHECK(zk_fr_from_bytes_le(&blinding.r, scalar));
-    json_hex(scalar, 32, entry, "s");
-    ZK_CHECK(zk_fr_from_bytes_le(&blinding.s, scalar));
-    json_hex(expected, sizeof expected, entry, "proof");
+    json_proof(&blinding, expected, entry);
 }
 
 typedef struct lanes {
@@ -237,14 +232,9 @@ static void test_two_circuits(void) {
     open_circuit();
     ZK_CHECK_OK(zk_backend_open_cuda(&backend, 0, (size_t)64 << 20, test_pool, &err), err);
     for (unsigned i = 0; i < 2; i++) {
-        uint8_t scalar[32];
         toys_of[i] = toy_open(names[i]);
         const zk_json_value *entry = zk_json_element_of(zk_json_member_of(zk_json_root(toys_of[i].json), "proofs"), 0);
-        json_hex(scalar, 32, entry, "r");
-        ZK_CHECK(zk_fr_from_bytes_le(&blindings[i].r, scalar));
-        json_hex(scalar, 32, entry, "s");
-        ZK_CHECK(zk_fr_from_bytes_le(&blindings[i].s, scalar));
-        json_hex(proofs[i], sizeof proofs[i], entry, "proof");
+        json_proof(&blindings[i], proofs[i], entry);
         ZK_CHECK_OK(zk_resident_program_load(&program[i], backend, toys_of[i].circuit.program, &err), err);
         ZK_CHECK_OK(zk_proving_key_load(&key[i], program[i], toy_path(names[i], ".params"), test_pool, NULL, &err),
                     err);

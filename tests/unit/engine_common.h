@@ -154,6 +154,16 @@ static inline void test_verify(const zk_request *request, const zk_result *resul
     ZK_CHECKF(status == CUZK_OK, "%s", err.message);
 }
 
+/* A job from its request to a proof that holds. */
+static inline void test_prove_request(zk_engine *engine, const zk_request *request) {
+    zk_submitted s;
+    zk_result result;
+    test_submit(&s, engine, request);
+    test_await(&result, engine, s.job_id);
+    test_verify(request, &result);
+    zk_result_clear(&result);
+}
+
 static inline zk_engine_status *test_status(zk_engine *engine) {
     zk_engine_status *status = NULL;
     cuzk_err err = {0};

@@ -66,12 +66,7 @@ static void test_prove(void) {
     cuzk_err err = {0};
     const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 12);
     ZK_CHECK_OK(create(&engine, "prove", "auto", &err), err);
-    zk_submitted s;
-    zk_result result;
-    test_submit(&s, engine, request);
-    test_await(&result, engine, s.job_id);
-    test_verify(request, &result);
-    zk_result_clear(&result);
+    test_prove_request(engine, request);
     zk_engine_status *st = test_status(engine);
     ZK_CHECK(st->n_workers == 3 && st->n_completed == 1);
     for (unsigned i = 0; i < 2; i++) {
@@ -120,12 +115,7 @@ static void prove_with_fault(const char *name, const char *fault, const char *de
     const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 12);
     setenv("CUZK_TEST_FAULT_OF_0", fault, 1);
     ZK_CHECK_OK(create(&engine, name, devices, &err), err);
-    zk_submitted s;
-    zk_result result;
-    test_submit(&s, engine, request);
-    test_await(&result, engine, s.job_id);
-    test_verify(request, &result);
-    zk_result_clear(&result);
+    test_prove_request(engine, request);
     unsetenv("CUZK_TEST_FAULT_OF_0");
     zk_engine_status *st = test_status(engine);
     /* by the other device, and where that is slow by a worker on the CPU */
@@ -237,12 +227,7 @@ static void test_no_pipeline(void) {
     options.no_lookahead = options.no_checkers = true;
     zk_engine *engine = test_engine(&options);
     const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 12);
-    zk_submitted s;
-    zk_result result;
-    test_submit(&s, engine, request);
-    test_await(&result, engine, s.job_id);
-    test_verify(request, &result);
-    zk_result_clear(&result);
+    test_prove_request(engine, request);
     zk_engine_status *st = test_status(engine);
     ZK_CHECK(st->n_workers == 2 && st->n_prepared_ahead == 0);
     zk_engine_status_destroy(st);

@@ -348,12 +348,7 @@ static void test_resident(void) {
     zk_engine_status_destroy(st);
     ZK_CHECK(v.tier == ZK_SRS_WARM);
     if (v.locked) {
-        zk_submitted s;
-        zk_result result;
-        test_submit(&s, engine, request);
-        test_await(&result, engine, s.job_id);
-        test_verify(request, &result);
-        zk_result_clear(&result);
+        test_prove_request(engine, request);
     } else {
         printf("# memory cannot be locked here, or the budget has no room\n");
     }
@@ -372,12 +367,7 @@ static void test_min_idle(void) {
     ZK_CHECK(preload(engine, "wpost-2k", &err) == CUZK_EXHAUSTED);
     ZK_CHECKF(strstr(err.message, "memory.eviction_min_idle"), "%s", err.message);
     ZK_CHECK(srs_of(engine, "winning-2k").tier == ZK_SRS_HOT);
-    zk_submitted s;
-    zk_result result;
-    test_submit(&s, engine, request);
-    test_await(&result, engine, s.job_id);
-    test_verify(request, &result);
-    zk_result_clear(&result);
+    test_prove_request(engine, request);
     ZK_CHECK(srs_of(engine, "winning-2k").tier != ZK_SRS_HOT);
     zk_engine_destroy(engine);
 }

@@ -485,12 +485,7 @@ static void test_device_error(void) {
     options.worker_fault = "device@h:2";
     zk_engine *engine = test_engine(&options);
     const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 3);
-    zk_submitted s;
-    zk_result result;
-    test_submit(&s, engine, request);
-    test_await(&result, engine, s.job_id);
-    test_verify(request, &result);
-    zk_result_clear(&result);
+    test_prove_request(engine, request);
     zk_engine_destroy(engine);
 }
 

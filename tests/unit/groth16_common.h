@@ -120,4 +120,14 @@ static inline void json_hex(uint8_t *out, size_t n, const zk_json_value *object,
     ZK_CHECK_OK(zk_json_get_hex(out, n, zk_json_member_of(object, name), name, &err), err);
 }
 
+/* An entry of the list "proofs" of a toy: its blinding and the proof that this must give. */
+static inline void json_proof(zk_blinding *blinding, uint8_t expected[ZK_PROOF_BYTES], const zk_json_value *entry) {
+    uint8_t scalar[32];
+    json_hex(scalar, 32, entry, "r");
+    ZK_CHECK(zk_fr_from_bytes_le(&blinding->r, scalar));
+    json_hex(scalar, 32, entry, "s");
+    ZK_CHECK(zk_fr_from_bytes_le(&blinding->s, scalar));
+    json_hex(expected, ZK_PROOF_BYTES, entry, "proof");
+}
+
 #endif

@@ -70,7 +70,7 @@ static void test_generated_keys(void) {
         zk_prover *prover;
         cuzk_err err = {0};
         bytes vk = read_bytes(toy_path(toys[i], ".vk"));
-        uint8_t proof[ZK_PROOF_BYTES], expected[ZK_PROOF_BYTES], scalar[32], *made_vk = malloc(vk.n);
+        uint8_t proof[ZK_PROOF_BYTES], expected[ZK_PROOF_BYTES], *made_vk = malloc(vk.n);
         ZK_CHECK_OK(zk_proving_key_generate(&key, t.program, &toxic, test_pool, NULL, &err), err);
         ZK_CHECK(zk_vk_bytes(key->vk.n_ic) == vk.n);
         zk_vk_encode(made_vk, &key->vk);
@@ -80,11 +80,7 @@ static void test_generated_keys(void) {
         for (size_t k = 0; k < 4; k++) {
             const zk_json_value *entry = zk_json_element_of(list, k);
             zk_blinding blinding;
-            json_hex(scalar, 32, entry, "r");
-            ZK_CHECK(zk_fr_from_bytes_le(&blinding.r, scalar));
-            json_hex(scalar, 32, entry, "s");
-            ZK_CHECK(zk_fr_from_bytes_le(&blinding.s, scalar));
-            json_hex(expected, sizeof expected, entry, "proof");
+            json_proof(&blinding, expected, entry);
             zk_prove_request request = toy_request(&t, &blinding);
             ZK_CHECK_OK(zk_prove(proof, prover, &request, NULL, &err), err);
             ZK_CHECKF(memcmp(proof, expected, sizeof expected) == 0, "%s proof %zu", toys[i], k);
@@ -138,7 +134,7 @@ static void test_proofs(void) {
         zk_proving_key *key;
         zk_prover *prover;
         cuzk_err err = {0};
-        uint8_t proof[4][ZK_PROOF_BYTES], expected[ZK_PROOF_BYTES], scalar[32];
+        uint8_t proof[4][ZK_PROOF_BYTES], expected[ZK_PROOF_BYTES];
         uint8_t(*publics)[32] = malloc(4 * n_publics * 32 + 1);
         ZK_CHECK(n == 4);
         ZK_CHECK_OK(zk_proving_key_load(&key, t.program, toy_path(toys[i], ".params"), test_pool, NULL, &err), err);
@@ -146,11 +142,7 @@ static void test_proofs(void) {
         for (size_t k = 0; k < n; k++) {
             const zk_json_value *entry = zk_json_element_of(list, k);
             zk_blinding blinding;
-            json_hex(scalar, 32, entry, "r");
-            ZK_CHECK(zk_fr_from_bytes_le(&blinding.r, scalar));
-            json_hex(scalar, 32, entry, "s");
-            ZK_CHECK(zk_fr_from_bytes_le(&blinding.s, scalar));
-            json_hex(expected, sizeof expected, entry, "proof");
+            json_proof(&blinding, expected, entry);
             zk_prove_request request = toy_request(&t, &blinding);
             ZK_CHECK_OK(zk_prove(proof[k], prover, &request, NULL, &err), err);
             ZK_CHECKF(memcmp(proof[k], expected, sizeof expected) == 0, "%s proof %zu", toys[i], k);

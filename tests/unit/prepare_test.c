@@ -79,12 +79,8 @@ static void check_proofs(const toy *t, const zk_proving_key *key, const char *wh
     for (size_t k = 0; k < 4; k++) {
         const zk_json_value *entry = zk_json_element_of(list, k);
         zk_blinding blinding;
-        uint8_t proof[ZK_PROOF_BYTES], expected[ZK_PROOF_BYTES], scalar[32];
-        json_hex(scalar, 32, entry, "r");
-        ZK_CHECK(zk_fr_from_bytes_le(&blinding.r, scalar));
-        json_hex(scalar, 32, entry, "s");
-        ZK_CHECK(zk_fr_from_bytes_le(&blinding.s, scalar));
-        json_hex(expected, sizeof expected, entry, "proof");
+        uint8_t proof[ZK_PROOF_BYTES], expected[ZK_PROOF_BYTES];
+        json_proof(&blinding, expected, entry);
         zk_prove_request request = toy_request(t, &blinding);
         ZK_CHECK_OK(zk_prove(proof, prover, &request, NULL, &err), err);
         ZK_CHECKF(memcmp(proof, expected, sizeof expected) == 0, "%s: proof %zu", what, k);
