@@ -40,7 +40,7 @@ zk_file_identity zk_file_identity_of(const zk_file_map *map) {
                               .mtime_ns = map->mtime_ns};
 }
 
-static bool same(const zk_file_identity *a, const zk_file_identity *b) {
+bool zk_file_identity_same(const zk_file_identity *a, const zk_file_identity *b) {
     return a->device == b->device && a->inode == b->inode && a->n_bytes == b->n_bytes && a->mtime_s == b->mtime_s &&
            a->mtime_ns == b->mtime_ns;
 }
@@ -239,7 +239,7 @@ cuzk_status zk_digests_look(bool *known, bool *with_blake2b, zk_digests *d, cons
     pthread_mutex_lock(&d->lock);
     const entry *e = find(d, path);
     zk_file_digest digest = {0};
-    if (e && same(&e->identity, identity) && (e->digest.has_blake2b || !*with_blake2b)) {
+    if (e && zk_file_identity_same(&e->identity, identity) && (e->digest.has_blake2b || !*with_blake2b)) {
         *known = true;
         digest = e->digest;
     }

@@ -21,6 +21,7 @@ typedef struct zk_file_identity {
     int64_t mtime_s, mtime_ns;
 } zk_file_identity;
 zk_file_identity zk_file_identity_of(const zk_file_map *map);
+bool zk_file_identity_same(const zk_file_identity *a, const zk_file_identity *b);
 
 typedef struct zk_file_digest {
     uint8_t sha256[32];

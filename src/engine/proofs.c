@@ -29,11 +29,6 @@ static bool is_for(const engine_vk *k, zk_proof_kind kind, uint64_t sector_bytes
     return k->kind == kind && k->sector_bytes == sector_bytes;
 }
 
-static bool same_file(const zk_file_identity *a, const zk_file_identity *b) {
-    return a->device == b->device && a->inode == b->inode && a->n_bytes == b->n_bytes && a->mtime_s == b->mtime_s &&
-           a->mtime_ns == b->mtime_ns;
-}
-
 static void free_vk(engine_vk *k) {
     if (!k) return;
     zk_prepared_vk_destroy(k->vk);
@@ -43,7 +38,7 @@ static void free_vk(engine_vk *k) {
 /* Takes one that is known. Needs the lock. */
 static engine_vk *find(zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes, const zk_file_identity *file) {
     for (engine_vk *k = engine->vks; k; k = k->next)
-        if (is_for(k, kind, sector_bytes) && same_file(&k->file, file)) {
+        if (is_for(k, kind, sector_bytes) && zk_file_identity_same(&k->file, file)) {
             k->refs++;
             return k;
         }
@@ -77,7 +72,7 @@ cuzk_status engine_vk_hold(engine_vk **out, zk_engine *engine, zk_proof_kind kin
     ZK_GOTO(zk_circuit_key_path(path, NULL, engine->options.param_cache, kind, sector_bytes, err));
     ZK_GOTO(zk_file_map_open(&map, path, 0, UINT64_MAX, err));
     zk_file_identity file = zk_file_identity_of(&map);
-    if (expected && !same_file(&file, expected))
+    if (expected && !zk_file_identity_same(&file, expected))
         ZK_GOTO(ZK_FAIL(err, CUZK_EXHAUSTED, "%s: replaced by another file while it was opened", path));
     lock(engine);
     *out = find(engine, kind, sector_bytes, &file);
