@@ -60,7 +60,7 @@ static cuzk_status check(const params_args *args, const zk_params *params, zk_po
     zk_backend_close(backend);
     cli_progress_end();
     ZK_TRY(status);
-    unsigned error_bits = on_device ? ZK_SUBGROUP_LOG2_ERROR : ZK_CHECK_PASSES * ZK_CHECK_LOG2_BUCKETS;
+    unsigned error_bits = on_device ? ZK_SUBGROUP_LOG2_ERROR : ZK_CHECK_LOG2_ERROR;
     if (args->json) {
         zk_json_writer *json = cli_json_begin();
         zk_json_put_string(json, "file", args->file);

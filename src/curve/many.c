@@ -196,6 +196,42 @@ size_t zk_g2_deserialize_many(zk_g2_affine *r, const uint8_t *bytes, size_t n) {
     return i;
 }
 
+/* ---- membership ---- */
+
+size_t zk_g1_in_subgroup_many(const zk_g1_affine *p, size_t n) {
+    size_t i = 0;
+#if ZK_HAVE_IFMA
+    for (; in_lanes(n - i); i += n - i < LANES ? n - i : LANES) {
+        zk_g1_affine point[LANES];
+        unsigned undecided;
+        for (size_t k = 0; k < LANES; k++)
+            point[k] = k < n - i && !zk_g1_affine_is_infinity(&p[i + k]) ? p[i + k] : zk_g1_generator;
+        const unsigned inside = zk_g1_subgroup_lanes(&undecided, point);
+        for (size_t k = 0; inside != (1u << LANES) - 1 && k < LANES; k++)
+            if (bit(undecided, k) ? !zk_g1_affine_is_in_subgroup(&point[k]) : !bit(inside, k)) return i + k;
+    }
+#endif
+    while (i < n && zk_g1_affine_is_in_subgroup(&p[i])) i++;
+    return i;
+}
+
+size_t zk_g2_in_subgroup_many(const zk_g2_affine *p, size_t n) {
+    size_t i = 0;
+#if ZK_HAVE_IFMA
+    for (; in_lanes(n - i); i += n - i < LANES ? n - i : LANES) {
+        zk_g2_affine point[LANES];
+        unsigned undecided;
+        for (size_t k = 0; k < LANES; k++)
+            point[k] = k < n - i && !zk_g2_affine_is_infinity(&p[i + k]) ? p[i + k] : zk_g2_generator;
+        const unsigned inside = zk_g2_subgroup_lanes(&undecided, point);
+        for (size_t k = 0; inside != (1u << LANES) - 1 && k < LANES; k++)
+            if (bit(undecided, k) ? !zk_g2_affine_is_in_subgroup(&point[k]) : !bit(inside, k)) return i + k;
+    }
+#endif
+    while (i < n && zk_g2_affine_is_in_subgroup(&p[i])) i++;
+    return i;
+}
+
 /* ---- multiples ---- */
 
 void zk_pair_to_fr(zk_fr *k, const uint64_t pair[2]) {

@@ -19,6 +19,12 @@ void zk_g2_decompress_many(zk_g2_affine *r, zk_point_verdict *verdicts, const ui
 size_t zk_g1_deserialize_many(zk_g1_affine *r, const uint8_t *bytes, size_t n);
 size_t zk_g2_deserialize_many(zk_g2_affine *r, const uint8_t *bytes, size_t n);
 
+/* How many of n points on the curve come before the first that is not in the subgroup, on this thread; infinity is in
+ * it.
+ */
+size_t zk_g1_in_subgroup_many(const zk_g1_affine *p, size_t n);
+size_t zk_g2_in_subgroup_many(const zk_g2_affine *p, size_t n);
+
 /* Multipliers for random combinations: k(a, b) = 2^64 + a - x^2 b for 64-bit a and b, x the parameter of the curve. The
  * 2^128 pairs give different numbers mod r, as a + b phi and a' + b' phi differ by an element of Z[phi] of norm below
  * r. In G1 they cost the doublings of 64 bits. */

@@ -16,6 +16,7 @@
 #include "backend/backend.h"
 #include "base/file.h"
 #include "groth16/vk.h"
+#include "msm/subgroup.h"
 
 typedef enum zk_params_section_id {
     ZK_PARAMS_H,
@@ -76,16 +77,11 @@ cuzk_status zk_params_refuse_point(const zk_params *params, zk_params_section_id
 
 /* Every point of every query: canonical, on the curve, not infinity, and in the subgroup.
  *
- * Membership: each point is thrown into one of 2^ZK_CHECK_LOG2_BUCKETS buckets at random and the sum of every bucket is
- * tested; ZK_CHECK_PASSES times. Say some points are outside, with parts T_i outside the subgroup. However the others
- * fell, the last of them must hit exactly the bucket whose sum is -T and leave all others at zero: at most one bucket
- * can be that, so a pass misses with probability at most 2^-ZK_CHECK_LOG2_BUCKETS, whatever the order of T is (3
- * divides the cofactor of G1, 13 that of G2; random combinations with one coefficient a point would miss one time in
- * 3). All passes: 2^-42. Queries with few points are tested point by point.
+ * Membership by random sums (msm/subgroup.h), so that a point outside is missed with probability
+ * 2^-ZK_CHECK_LOG2_ERROR at most; queries with few points are tested point by point.
  *
  * A bad point gives CHECK_FAILED. */
-#define ZK_CHECK_LOG2_BUCKETS 14
-#define ZK_CHECK_PASSES 3
+#define ZK_CHECK_LOG2_ERROR (ZK_SUBGROUP_PASSES * (ZK_SUBGROUP_LOG2_LANES + 1))
 struct zk_pool;
 typedef void (*zk_params_progress)(void *ctx, const char *what, uint64_t done, uint64_t total);
 cuzk_status zk_params_check(const zk_params *params, struct zk_pool *pool, zk_params_progress progress,

@@ -6,23 +6,29 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/cancel.h"
+#include "base/mem.h"
 #include "base/pool.h"
 #include "base/rand.h"
-#include "hash/sha256.h"
+#include "curve/many.h"
+#include "msm/subgroup.h"
 
-#define N_BUCKETS ((size_t)1 << ZK_CHECK_LOG2_BUCKETS)
-#define N_SUMS (ZK_CHECK_PASSES * N_BUCKETS)
-#define LOT_POINTS 5 /* drawn from one digest: 3 passes of 16 bits each, 5 times 48 of 256 bits */
-#define CHUNK (LOT_POINTS * 512)
+#define CHUNK_BLOCKS ((size_t)2) /* of points that are decoded and added together: they stay in cache */
+#define CHUNK (CHUNK_BLOCKS * ZK_SUBGROUP_LANES)
+#define EACH_MOST ((size_t)1 << 14) /* points of a query whose membership is tested point by point */
+#define EACH_CHUNK ((size_t)512)
 #define DEVICE_EACH 32                 /* so few points are left to the CPU */
 #define DEVICE_SLICE ((size_t)3 << 30) /* bytes of points on a device at once, at most */
-
-_Static_assert(ZK_CHECK_LOG2_BUCKETS <= 16 && LOT_POINTS * ZK_CHECK_PASSES * 2 <= 32, "draws fit a digest");
 
 typedef union affine {
     zk_g1_affine g1;
     zk_g2_affine g2;
 } affine;
+
+typedef struct check_thread {
+    void *points; /* [CHUNK] decoded */
+    void *sums;   /* zk_g1_subgroup_sums or zk_g2_subgroup_sums; NULL: all queries are tested point by point */
+    zk_subgroup_draw draws[CHUNK_BLOCKS];
+} check_thread;
 
 typedef struct check_job {
     const zk_params *params;
@@ -31,10 +37,12 @@ typedef struct check_job {
     size_t n;
     bool each;    /* test membership point by point */
     size_t first; /* of this call, in points: sections are handed over in parts, for progress */
-    uint8_t seed[32];
-    zk_point_sum *sums; /* [n_threads][N_SUMS] */
+    uint8_t key[32];
+    unsigned n_threads;
+    check_thread *threads;
     _Atomic size_t first_bad;
-    size_t wanted; /* second walk: index into N_SUMS of a bad sum */
+    unsigned bad_pass; /* second walk: of a bad sum */
+    size_t bad_lane;
 } check_job;
 
 static const uint8_t *encoded_at(const check_job *job, size_t index) {
@@ -53,101 +61,137 @@ static zk_point_verdict decode(const check_job *job, size_t index, bool subgroup
     return verdict;
 }
 
-static void refuse(check_job *job, size_t index) {
-    size_t seen = atomic_load(&job->first_bad);
-    while (index < seen && !atomic_compare_exchange_weak(&job->first_bad, &seen, index)) {}
+static void lower(_Atomic size_t *least, size_t index) {
+    size_t seen = atomic_load(least);
+    while (index < seen && !atomic_compare_exchange_weak(least, &seen, index)) {}
 }
 
-/* The buckets of LOT_POINTS neighbours: seeded by the kernel after the file was written, and repeatable. */
-static void draw(const check_job *job, size_t lot, uint16_t draws[16]) {
-    uint8_t text[48], digest[32];
-    memcpy(text, job->seed, 32);
-    zk_store_le64(text + 32, job->id);
-    zk_store_le64(text + 40, lot);
-    zk_sha256(digest, text, sizeof text);
-    memcpy(draws, digest, 32);
+/* Blocks of all queries have different numbers. */
+static void draw_block(zk_subgroup_draw *draw, const check_job *job, size_t block) {
+    zk_subgroup_draw_block(draw, job->key, (uint64_t)job->id << 32 | block);
 }
 
-static size_t sum_index(const uint16_t draws[16], size_t index, unsigned pass) {
-    return pass * N_BUCKETS + draws[index % LOT_POINTS * ZK_CHECK_PASSES + pass] % N_BUCKETS;
-}
-
+/* Chunks come in ascending order and one below the least refused index is always finished, so the least is exact. */
 static void check_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     check_job *job = ctx;
-    zk_point_sum *sums = job->sums ? job->sums + thread * N_SUMS : NULL;
-    uint16_t draws[16];
-    begin += job->first;
-    end += job->first;
-    if (begin > atomic_load(&job->first_bad)) return;
-    for (size_t i = begin; i < end; i++) {
-        affine point;
-        bool infinity;
-        if (decode(job, i, job->each, &point, &infinity) != ZK_POINT_OK || infinity) {
-            refuse(job, i);
-            return;
-        }
-        if (job->each) continue;
-        if (i == begin || i % LOT_POINTS == 0) draw(job, i / LOT_POINTS, draws);
-        for (unsigned pass = 0; pass < ZK_CHECK_PASSES; pass++) {
-            zk_point_sum *sum = &sums[sum_index(draws, i, pass)];
-            if (job->group == ZK_G1)
-                zk_g1_add_affine(&sum->g1, &sum->g1, &point.g1);
-            else
-                zk_g2_add_affine(&sum->g2, &sum->g2, &point.g2);
-        }
+    check_thread *t = &job->threads[thread];
+    const size_t first = job->first + begin, n = end - begin, block = first / ZK_SUBGROUP_LANES;
+    size_t good;
+    if (first > atomic_load(&job->first_bad)) return;
+    if (job->group == ZK_G1) {
+        good = zk_g1_deserialize_many(t->points, encoded_at(job, first), n);
+        if (job->each) good = zk_g1_in_subgroup_many(t->points, good);
+    } else {
+        good = zk_g2_deserialize_many(t->points, encoded_at(job, first), n);
+        if (job->each) good = zk_g2_in_subgroup_many(t->points, good);
+    }
+    if (good < n) lower(&job->first_bad, first + good);
+    if (good < n || job->each) return;
+    for (size_t i = 0; i * ZK_SUBGROUP_LANES < n; i++) draw_block(&t->draws[i], job, block + i);
+    if (job->group == ZK_G1)
+        zk_g1_subgroup_sums_add(t->sums, t->points, n, t->draws);
+    else
+        zk_g2_subgroup_sums_add(t->sums, t->points, n, t->draws);
+}
+
+/* ---- sums ---- */
+
+static void sums_destroy(check_job *job) {
+    for (unsigned i = 0; job->threads && i < job->n_threads; i++) {
+        zk_mem_free(job->threads[i].points);
+        if (job->group == ZK_G1)
+            zk_g1_subgroup_sums_destroy(job->threads[i].sums);
+        else
+            zk_g2_subgroup_sums_destroy(job->threads[i].sums);
+    }
+    free(job->threads);
+}
+
+static cuzk_status sums_create(check_job *job, bool summed, cuzk_err *err) {
+    const size_t n_bytes = job->group == ZK_G1 ? sizeof(zk_g1_affine) : sizeof(zk_g2_affine);
+    job->threads = zk_calloc(job->n_threads, sizeof *job->threads);
+    if (!job->threads) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: check: out of memory", job->params->name);
+    for (unsigned i = 0; i < job->n_threads; i++) {
+        check_thread *t = &job->threads[i];
+        ZK_TRY(zk_mem_alloc(&t->points, "subgroup check", (summed ? CHUNK : EACH_CHUNK) * n_bytes, err));
+        if (!summed) continue;
+        if (job->group == ZK_G1)
+            ZK_TRY(zk_g1_subgroup_sums_create((zk_g1_subgroup_sums **)&t->sums, err));
+        else
+            ZK_TRY(zk_g2_subgroup_sums_create((zk_g2_subgroup_sums **)&t->sums, err));
+    }
+    return CUZK_OK;
+}
+
+/* Threads 2 k d and (2 k + 1) d, d a power of two: the second's sums go to the first. */
+typedef struct join_job {
+    check_job *job;
+    size_t distance;
+} join_job;
+
+static void join_range(void *ctx, size_t begin, size_t end, unsigned thread) {
+    const join_job *join = ctx;
+    check_thread *threads = join->job->threads;
+    (void)thread;
+    for (size_t k = begin; k < end; k++) {
+        const size_t to = 2 * k * join->distance, from = to + join->distance;
+        if (from >= join->job->n_threads) continue;
+        if (join->job->group == ZK_G1)
+            zk_g1_subgroup_sums_join(threads[to].sums, threads[from].sums);
+        else
+            zk_g2_subgroup_sums_join(threads[to].sums, threads[from].sums);
     }
 }
 
-/* Joins the threads' sums and tests each; first_bad is an index into N_SUMS here. */
 typedef struct test_job {
     zk_group group;
-    unsigned n_threads;
-    zk_point_sum *sums;
-    _Atomic size_t first_bad;
+    void *sums;               /* [ZK_SUBGROUP_LANES] */
+    _Atomic size_t first_bad; /* lane */
 } test_job;
 
 static void test_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     test_job *job = ctx;
     (void)thread;
-    for (size_t i = begin; i < end; i++) {
-        affine point;
-        bool good;
-        for (unsigned t = 1; t < job->n_threads; t++) {
-            const zk_point_sum *other = &job->sums[t * N_SUMS + i];
-            if (job->group == ZK_G1)
-                zk_g1_add(&job->sums[i].g1, &job->sums[i].g1, &other->g1);
-            else
-                zk_g2_add(&job->sums[i].g2, &job->sums[i].g2, &other->g2);
-        }
-        if (job->group == ZK_G1) {
-            zk_g1_to_affine(&point.g1, &job->sums[i].g1);
-            good = zk_g1_affine_is_in_subgroup(&point.g1);
-        } else {
-            zk_g2_to_affine(&point.g2, &job->sums[i].g2);
-            good = zk_g2_affine_is_in_subgroup(&point.g2);
-        }
-        size_t seen = atomic_load(&job->first_bad);
-        if (!good)
-            while (i < seen && !atomic_compare_exchange_weak(&job->first_bad, &seen, i)) {}
+    const size_t good = job->group == ZK_G1
+                            ? zk_g1_in_subgroup_many((const zk_g1_affine *)job->sums + begin, end - begin)
+                            : zk_g2_in_subgroup_many((const zk_g2_affine *)job->sums + begin, end - begin);
+    if (good < end - begin) lower(&job->first_bad, begin + good);
+}
+
+/* Joins the threads' sums and tests each; a bad one is left in bad_pass and bad_lane. */
+static cuzk_status test_sums(bool *good, check_job *job, zk_pool *pool, cuzk_err *err) {
+    test_job test = {.group = job->group, .first_bad = ZK_SUBGROUP_LANES};
+    const void *joined = job->threads[0].sums;
+    *good = false;
+    for (size_t d = 1; d < job->n_threads; d *= 2)
+        zk_pool_for(pool, (job->n_threads - 1) / (2 * d) + 1, 1, join_range, &(join_job){job, d});
+    test.sums = zk_malloc(ZK_SUBGROUP_LANES * sizeof(affine));
+    if (!test.sums) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: check: out of memory", job->params->name);
+    for (unsigned pass = 0; pass < ZK_SUBGROUP_PASSES && test.first_bad == ZK_SUBGROUP_LANES; pass++) {
+        if (job->group == ZK_G1)
+            zk_g1_subgroup_sums_get(test.sums, joined, pass);
+        else
+            zk_g2_subgroup_sums_get(test.sums, joined, pass);
+        zk_pool_for(pool, ZK_SUBGROUP_LANES, 64, test_range, &test);
+        job->bad_pass = pass;
     }
+    job->bad_lane = test.first_bad;
+    *good = job->bad_lane == ZK_SUBGROUP_LANES;
+    free(test.sums);
+    return CUZK_OK;
 }
 
 /* After a sum was found outside the subgroup: which of its points is. */
 static void find_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     check_job *job = ctx;
-    unsigned pass = (unsigned)(job->wanted / N_BUCKETS);
-    uint16_t draws[16];
     (void)thread;
-    if (begin > atomic_load(&job->first_bad)) return;
-    for (size_t i = begin; i < end; i++) {
+    for (size_t block = begin; block < end && block * ZK_SUBGROUP_LANES <= atomic_load(&job->first_bad); block++) {
+        zk_subgroup_draw draw;
         affine point;
         bool infinity;
-        if (i == begin || i % LOT_POINTS == 0) draw(job, i / LOT_POINTS, draws);
-        if (sum_index(draws, i, pass) != job->wanted) continue;
-        if (decode(job, i, true, &point, &infinity) != ZK_POINT_OK) {
-            refuse(job, i);
-            return;
-        }
+        draw_block(&draw, job, block);
+        const size_t i = block * ZK_SUBGROUP_LANES + (job->bad_lane + draw.turn[job->bad_pass]) % ZK_SUBGROUP_LANES;
+        if (i < job->n && decode(job, i, true, &point, &infinity) != ZK_POINT_OK) lower(&job->first_bad, i);
     }
 }
 
@@ -161,7 +205,7 @@ static cuzk_status refuse_first(check_job *job, cuzk_err *err) {
 static void section_job(check_job *job, zk_params_section_id id) {
     job->id = id;
     job->n = job->params->section[id].n;
-    job->each = job->n <= N_BUCKETS;
+    job->each = job->n <= EACH_MOST;
     job->first = 0;
     job->first_bad = job->n;
 }
@@ -170,25 +214,22 @@ static void section_job(check_job *job, zk_params_section_id id) {
 static cuzk_status check_group(const zk_params *params, zk_group group, zk_pool *pool, zk_params_progress progress,
                                void *progress_ctx, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
-    unsigned n_threads = zk_pool_n_threads(pool);
-    check_job job = {.params = params, .group = group};
-    bool summed = false;
+    check_job job = {.params = params, .group = group, .n_threads = zk_pool_n_threads(pool)};
+    const size_t part = CHUNK * zk_max_size(64, 8 * (size_t)job.n_threads);
+    bool summed = false, good;
 
-    ZK_TRY(zk_rand_bytes(job.seed, sizeof job.seed, err));
+    ZK_TRY(zk_rand_bytes(job.key, sizeof job.key, err));
     for (int id = 0; id < ZK_PARAMS_N_SECTIONS; id++)
-        if (zk_params_section_group((zk_params_section_id)id) == group && params->section[id].n > N_BUCKETS)
+        if (zk_params_section_group((zk_params_section_id)id) == group && params->section[id].n > EACH_MOST)
             summed = true;
-    if (summed) {
-        job.sums = zk_calloc((size_t)n_threads * N_SUMS, sizeof *job.sums); /* zero: infinity */
-        if (!job.sums) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: check: out of memory", params->name);
-    }
+    ZK_GOTO(sums_create(&job, summed, err));
     for (int id = 0; id < ZK_PARAMS_N_SECTIONS; id++) {
         if (zk_params_section_group((zk_params_section_id)id) != group) continue;
         section_job(&job, (zk_params_section_id)id);
-        for (; job.first < job.n; job.first += zk_min_size(job.n - job.first, CHUNK * 256)) {
+        for (; job.first < job.n; job.first += zk_min_size(job.n - job.first, part)) {
             if (progress) progress(progress_ctx, zk_params_section_name(job.id), job.first, job.n);
             ZK_GOTO(zk_cancel_check(NULL, "params check", err));
-            zk_pool_for(pool, zk_min_size(job.n - job.first, CHUNK * 256), CHUNK, check_range, &job);
+            zk_pool_for(pool, zk_min_size(job.n - job.first, part), job.each ? EACH_CHUNK : CHUNK, check_range, &job);
             if (job.first_bad < job.n) {
                 status = refuse_first(&job, err);
                 goto out;
@@ -198,15 +239,13 @@ static cuzk_status check_group(const zk_params *params, zk_group group, zk_pool 
     }
     if (!summed) goto out;
 
-    test_job test = {group, n_threads, job.sums, N_SUMS};
-    zk_pool_for(pool, N_SUMS, 64, test_range, &test);
-    if (test.first_bad == N_SUMS) goto out;
-    job.wanted = test.first_bad;
+    ZK_GOTO(test_sums(&good, &job, pool, err));
+    if (good) goto out;
     for (int id = 0; id < ZK_PARAMS_N_SECTIONS; id++) {
         if (zk_params_section_group((zk_params_section_id)id) != group) continue;
         section_job(&job, (zk_params_section_id)id);
         if (job.each) continue;
-        zk_pool_for(pool, job.n, CHUNK, find_range, &job);
+        zk_pool_for(pool, (job.n - 1) / ZK_SUBGROUP_LANES + 1, 8, find_range, &job);
         if (job.first_bad < job.n) {
             status = refuse_first(&job, err);
             goto out;
@@ -215,7 +254,7 @@ static cuzk_status check_group(const zk_params *params, zk_group group, zk_pool 
     status = ZK_FAIL(err, CUZK_INTERNAL, "%s: check: a sum of points is outside the subgroup, none of its points is",
                      params->name);
 out:
-    free(job.sums);
+    sums_destroy(&job);
     return status;
 }
 
@@ -277,12 +316,19 @@ static size_t slice_points(const zk_backend *backend, zk_params_section_id id) {
     return zk_max_size(bytes / zk_params_point_bytes(id), 1);
 }
 
+static void each_point(check_job *job) {
+    affine point;
+    bool infinity = false;
+    for (size_t i = 0; i < job->first_bad; i++)
+        if (decode(job, i, true, &point, &infinity) != ZK_POINT_OK || infinity) job->first_bad = i;
+}
+
 static cuzk_status check_section_on(device_check *check, zk_params_section_id id, cuzk_err *err) {
     check_job job = {.params = check->params, .group = zk_params_section_group(id)};
     section_job(&job, id);
     job.each = job.n <= DEVICE_EACH;
     if (job.each) {
-        zk_pool_for(check->pool, job.n, CHUNK, check_range, &job);
+        each_point(&job);
         return job.first_bad < job.n ? refuse_first(&job, err) : CUZK_OK;
     }
     size_t slice = slice_points(check->backend, id);

@@ -9,6 +9,7 @@
 #include "msm/ifma/ifma.h"
 #include "msm/msm.h"
 #include "msm/plan.h"
+#include "msm/subgroup.h"
 
 #define FE zk_fp
 #define FE_(name) zk_fp_##name
@@ -34,8 +35,10 @@ static const zk_fp endo_beta = {{0x30f1361b798a64e8, 0xf3b8ddab7ece5a2a, 0x16a8c
 #define IFMA_SUM_MIN 512
 #define IFMA_MASKED_SUM zk_masked_sum_g1_ifma
 #define IFMA_FIXED_MUL zk_fixed_base_g1_mul_ifma
+#define IFMA_SUBGROUP(name) zk_g1_subgroup_sums_##name##_ifma
 
 #include "msm/batch_affine.inc"
 #include "msm/pippenger.inc"
 #include "msm/masked_sum.inc"
 #include "msm/fixed_base.inc"
+#include "msm/subgroup_sums.inc"

@@ -9,6 +9,7 @@
 #include "msm/ifma/ifma.h"
 #include "msm/msm.h"
 #include "msm/plan.h"
+#include "msm/subgroup.h"
 
 #define FE zk_fp2
 #define FE_(name) zk_fp2_##name
@@ -31,8 +32,10 @@
 #define IFMA_SUM_MIN 512
 #define IFMA_MASKED_SUM zk_masked_sum_g2_ifma
 #define IFMA_FIXED_MUL zk_fixed_base_g2_mul_ifma
+#define IFMA_SUBGROUP(name) zk_g2_subgroup_sums_##name##_ifma
 
 #include "msm/batch_affine.inc"
 #include "msm/pippenger.inc"
 #include "msm/masked_sum.inc"
 #include "msm/fixed_base.inc"
+#include "msm/subgroup_sums.inc"

@@ -224,11 +224,32 @@ static void test_outside_the_group_by_sums(void) {
     zk_params_close(params);
 
     outside_g1(h + (size_t)96 * 12345, false);
-    outside_g1(h + (size_t)96 * 16001, true);
+    outside_g1(h + (size_t)96 * 16450, true);
     ZK_CHECK_OK(zk_params_open_bytes(&params, "key-file", file, n, NULL, &err), err);
     ZK_CHECK(zk_params_check(params, test_pool, NULL, NULL, &err) == CUZK_CHECK_FAILED);
-    ZK_CHECKF(strstr(err.message, "section h: point 12345 of ") || strstr(err.message, "section h: point 16001 of "),
+    ZK_CHECKF(strstr(err.message, "section h: point 12345 of ") || strstr(err.message, "section h: point 16450 of "),
               "%s", err.message);
+    zk_params_close(params);
+    zk_g1_serialize(h + (size_t)96 * 12345, &affine[12345]);
+    zk_g1_serialize(h + (size_t)96 * 16450, &affine[16450]);
+
+    /* one alone, wherever it is, by both codes */
+    static const size_t places[] = {0, 8191, 8192, 16383, 16384, N - 1};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        uint8_t *at = h + 96 * places[i];
+        outside_g1(at, i % 2);
+        if (i == 3) ZK_CHECK(setenv("CUZK_CPU", "portable", 1) == 0);
+        expect_check_finds(file, n, ZK_PARAMS_H, places[i], "subgroup");
+        unsetenv("CUZK_CPU");
+        at[95] ^= 1;
+        expect_check_finds(file, n, ZK_PARAMS_H, places[i], zk_point_verdict_text(ZK_POINT_NOT_ON_CURVE));
+        zk_g1_serialize(at, &affine[places[i]]);
+    }
+    /* a whole block of points of order 3, and their opposites at the same places of the next */
+    for (size_t i = 0; i < 16384; i++) outside_g1(h + 96 * i, i >= 8192);
+    ZK_CHECK_OK(zk_params_open_bytes(&params, "key-file", file, n, NULL, &err), err);
+    ZK_CHECK(zk_params_check(params, test_pool, NULL, NULL, &err) == CUZK_CHECK_FAILED);
+    ZK_CHECKF(strstr(err.message, "section h: point ") && strstr(err.message, "subgroup"), "%s", err.message);
     zk_params_close(params);
     free(file);
     free(jacobian);

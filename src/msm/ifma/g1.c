@@ -19,6 +19,7 @@
 #define MASKED_SUM zk_masked_sum_g1_ifma
 #define SUBSET(name) zk_subset_table_g1_##name
 #define FIXED_MUL zk_fixed_base_g1_mul_ifma
+#define SUBGROUP(name) zk_g1_subgroup_sums_##name##_ifma
 
 /* 1,024 additions share an inversion; sums, batch and the rows of this batch and the next are 512 KB of a 1 MiB L2. */
 #define BATCH_VECS 128
@@ -287,3 +288,4 @@ static __mmask8 prepare(uint64_t *rows, const AFFINE points[8]) {
 
 #include "msm/ifma/pippenger.inc"
 #include "msm/ifma/sums.inc"
+#include "msm/ifma/subgroup.inc"

@@ -18,6 +18,7 @@
 #define MASKED_SUM zk_masked_sum_g2_ifma
 #define SUBSET(name) zk_subset_table_g2_##name
 #define FIXED_MUL zk_fixed_base_g2_mul_ifma
+#define SUBGROUP(name) zk_g2_subgroup_sums_##name##_ifma
 
 /* 512 additions share an inversion; sums, batch and the rows of this batch and the next are 512 KB of a 1 MiB L2. */
 #define BATCH_VECS 64
@@ -326,3 +327,4 @@ static __mmask8 prepare(uint64_t *rows, const AFFINE points[8]) {
 
 #include "msm/ifma/pippenger.inc"
 #include "msm/ifma/sums.inc"
+#include "msm/ifma/subgroup.inc"

@@ -9,6 +9,7 @@
 
 #include "msm/msm.h"
 #include "msm/recode.h"
+#include "msm/subgroup.h"
 
 /* The CPU and the system have what these functions need, and CUZK_CPU allows it. */
 bool zk_msm_ifma_usable(void);
@@ -41,6 +42,16 @@ cuzk_status zk_fixed_base_g1_mul_ifma(zk_g1_affine *r, const zk_g1_affine *entri
                                       const zk_fr *scalars, size_t n, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_fixed_base_g2_mul_ifma(zk_g2_affine *r, const zk_g2_affine *entries, const zk_windows *windows,
                                       const zk_fr *scalars, size_t n, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
+
+/* The sums of subgroup.h; freed by zk_mem_free. */
+#define ZK_SUBGROUP_DECLARE_IFMA(g)                                                                                    \
+    cuzk_status zk_##g##_subgroup_sums_create_ifma(void **sums, cuzk_err *err) ZK_MUST_USE;                            \
+    void zk_##g##_subgroup_sums_add_ifma(void *sums, const zk_##g##_affine *points, size_t n_points,                   \
+                                         const zk_subgroup_draw *draws);                                               \
+    void zk_##g##_subgroup_sums_get_ifma(zk_##g##_affine *r, const void *sums, unsigned pass);                         \
+    void zk_##g##_subgroup_sums_join_ifma(void *sums, void *other);
+ZK_SUBGROUP_DECLARE_IFMA(g1)
+ZK_SUBGROUP_DECLARE_IFMA(g2)
 
 size_t zk_msm_g1_ifma_mem_bytes(size_t n, unsigned n_threads);
 size_t zk_msm_g2_ifma_mem_bytes(size_t n, unsigned n_threads);
