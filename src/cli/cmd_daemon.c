@@ -266,6 +266,7 @@ static cuzk_status run_daemon(const daemon_args *a, cuzk_err *err) {
     zk_http *http = NULL;
     cuzk_status status = CUZK_OK;
     char devices[1024];
+    zk_engine_small_heap();
     ZK_GOTO(read_settings(&config, a, NULL, err));
     apply_logging(config);
     zk_config_destroy(config);

@@ -4,6 +4,7 @@
  * The record is a text file, a line a key file, written whole or not at all:
  *   SHA-256  BLAKE2B  BYTES  MTIME_S.MTIME_NS  DEVICE  INODE  PATH
  * BLAKE2B is the first 16 bytes of BLAKE2b-512, which manifests use, or "-" where nobody asked for it.
+ * The digest of a prepared key (`.prepared`) is of all but the last 32 bytes, which name it.
  * A manifest is Filecoin's parameters.json: an object with a member for each file name, in it `digest`, 32 hex digits.
  */
 #ifndef ZK_ENGINE_DIGESTS_H

@@ -18,7 +18,7 @@
 #include "engine/memory.h"
 #include "groth16/prove.h"
 
-enum { HOUSEKEEPING_MS = 250, EXPIRE_EVERY_S = 60 };
+enum { HOUSEKEEPING_MS = 250, EXPIRE_EVERY_S = 60, TRIM_EVERY_S = 5 };
 
 /* ---- options ---- */
 
@@ -243,7 +243,7 @@ static void measure_self(zk_engine *engine) {
 
 static void *housekeep(void *ctx) {
     zk_engine *engine = ctx;
-    uint64_t next_expire = 0;
+    uint64_t next_expire = 0, next_trim = 0;
     for (;;) {
         pthread_mutex_lock(&engine->lock);
         bool stopping = engine->stopping;
@@ -256,8 +256,11 @@ static void *housekeep(void *ctx) {
         fail_orphans(engine);
         if (zk_now_ns() >= next_expire) {
             expire_results(engine);
-            malloc_trim(0); /* what lies free in the allocator's many pools is the workers' */
             next_expire = zk_now_ns() + EXPIRE_EVERY_S * UINT64_C(1000000000);
+        }
+        if (zk_now_ns() >= next_trim) {
+            malloc_trim(0); /* what lies free in the allocator's pools is the workers' */
+            next_trim = zk_now_ns() + TRIM_EVERY_S * UINT64_C(1000000000);
         }
         usleep(HOUSEKEEPING_MS * 1000);
     }

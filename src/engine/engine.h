@@ -102,6 +102,11 @@ cuzk_status zk_engine_drain(zk_engine *engine, uint64_t timeout_ms, cuzk_err *er
 /* MemTotal or the limit of the control groups (v1, v2, this group and its ancestors), whichever is smaller. */
 uint64_t zk_engine_memory_auto(void);
 
+/* For a process that is nothing but a daemon, before it has threads: the allocator keeps few pools and gives large
+ * blocks back at once. With its defaults each thread fills a pool of its own, so that a few MiB of live memory take
+ * tens of resident ones, more as the hours go by. */
+void zk_engine_small_heap(void);
+
 /* ---- submit ---- */
 
 /* What a request says besides its bytes. */
@@ -347,6 +352,8 @@ typedef struct zk_engine_status {
     size_t n_histograms;
     uint64_t memory_budget_bytes, memory_reserved_bytes, machine_memory_bytes;
     uint64_t memory_base_bytes; /* of the budget, beside what is reserved: what processes take without work */
+    /* of this process: without pages of files; what is allocated; what lies free in the allocator */
+    uint64_t own_bytes, heap_live_bytes, heap_free_bytes;
     uint64_t retire_pending_bytes, retire_pending_items; /* freed later, over all workers */
     uint64_t n_completed, n_failed, n_cancelled;         /* since start */
     uint64_t n_submitted, n_joined, n_rejected;

@@ -49,7 +49,8 @@ typedef struct zk_ipc_message {
     bool optional;    /* RESERVE: of the device, only if it is free now; nothing is evicted for it */
     bool check;       /* PREPARE: also the vanilla proof */
     bool plain;       /* PROVE, LOAD: a prepared key is not to be used */
-    bool prepared;    /* LOADED, DONE of PROVE: a prepared key is */
+    bool prepared;    /* LOADED, DONE of PROVE: a prepared key is; KEY_FILE, KEY_DIGEST: it is about its file, of which
+                         the digest is without the last 32 bytes, which name it */
     char stage[ZK_STAGE_NAME_BYTES];
     uint64_t device_total_bytes, device_free_bytes; /* HELLO, DONE; 0: not known */
     /* HELLO */

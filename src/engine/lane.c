@@ -14,6 +14,7 @@
 #include "engine/circuits.h"
 #include "engine/engine_impl.h"
 #include "engine/memory.h"
+#include "groth16/prepared_params.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 enum { CANCEL_GRACE_S = 30, MAX_START_FAILURES = 5, MAX_START_DELAYS = 120 };
@@ -158,25 +159,33 @@ static cuzk_status answer_optional(engine_lane *lane, const zk_ipc_message *aske
     return status;
 }
 
+static cuzk_status path_of_key_file(char **path, const zk_engine *engine, const zk_ipc_message *m, cuzk_err *err) {
+    char params[ZK_KEY_PATH_BYTES];
+    ZK_TRY(
+        zk_circuit_key_path(params, NULL, engine->options.param_cache, (zk_proof_kind)m->kind, m->sector_bytes, err));
+    if (m->prepared) return zk_prepared_path(path, params, err);
+    *path = zk_strdup(params);
+    return *path ? CUZK_OK : ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the path of a key");
+}
+
 /* A worker is about to load keys, or has, and knows the digest of the file. Needs the lock, which is given up
  * meanwhile.
  */
 static cuzk_status answer_key_file(engine_lane *lane, const zk_ipc_message *m) {
     zk_engine *engine = lane->engine;
     zk_ipc_message answer = {.type = ZK_IPC_GRANTED};
-    char path[ZK_KEY_PATH_BYTES], hex[2][65];
+    char *path = NULL, hex[2][65];
     bool known = true, both = false, changed = false;
     uint8_t before[32];
     cuzk_err err = {0};
     engine_vk *vk = NULL;
     unlock(lane);
-    cuzk_status status =
-        zk_circuit_key_path(path, NULL, engine->options.param_cache, (zk_proof_kind)m->kind, m->sector_bytes, &err);
+    cuzk_status status = path_of_key_file(&path, engine, m, &err);
     if (status == CUZK_OK && m->type == ZK_IPC_KEY_FILE)
         status = zk_digests_look(&known, &both, engine->digests, path, &m->file, &err);
-    if (status == CUZK_OK && m->type == ZK_IPC_KEY_FILE)
+    if (status == CUZK_OK && m->type == ZK_IPC_KEY_FILE && !m->prepared)
         status = engine_vk_hold(&vk, engine, (zk_proof_kind)m->kind, m->sector_bytes, &m->file, &err);
-    else if (status == CUZK_OK)
+    if (status == CUZK_OK && m->type == ZK_IPC_KEY_DIGEST)
         status = zk_digests_remember(&changed, before, engine->digests, path, &m->file, &m->digest, &err);
     if (changed) {
         zk_hex_encode(hex[0], before, 32);
@@ -194,6 +203,7 @@ static cuzk_status answer_key_file(engine_lane *lane, const zk_ipc_message *m) {
         answer.status = (uint32_t)status;
         snprintf(answer.message, sizeof answer.message, "%s", err.message);
     }
+    free(path);
     status = zk_ipc_send(lane->fd, &answer, NULL, 0, NULL);
     lock(lane);
     if (!vk) return status;

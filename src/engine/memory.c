@@ -1,5 +1,6 @@
 /* How much memory the machine and its control groups allow. */
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -108,6 +109,18 @@ uint64_t zk_memory_own_of(int pid) {
     uint64_t resident, files;
     read_statm(&resident, &files, pid);
     return resident > files ? resident - files : 0;
+}
+
+void zk_memory_heap(uint64_t *live_bytes, uint64_t *free_bytes) {
+    struct mallinfo2 m = mallinfo2();
+    *live_bytes = m.uordblks + m.hblkhd;
+    *free_bytes = m.fordblks;
+}
+
+void zk_engine_small_heap(void) {
+    mallopt(M_ARENA_MAX, 2);
+    mallopt(M_MMAP_THRESHOLD, 128 << 10); /* said, so that they do not grow with what is freed */
+    mallopt(M_TRIM_THRESHOLD, 128 << 10);
 }
 
 uint64_t zk_engine_memory_auto(void) {

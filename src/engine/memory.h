@@ -16,4 +16,7 @@ uint64_t zk_memory_of_process(int pid);
 uint64_t zk_memory_of_files(int pid);
 uint64_t zk_memory_own_of(int pid);
 
+/* What this process has allocated, and what lies free in the allocator's pools. */
+void zk_memory_heap(uint64_t *live_bytes, uint64_t *free_bytes);
+
 #endif

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/bytes.h"
@@ -458,6 +459,8 @@ out:
     /* the disk is asked without the lock */
     zk_circuit_each(view_file, &(key_files){&b, engine});
     b.status.journal_bytes = engine->journal->ops->size_bytes(engine->journal);
+    b.status.own_bytes = zk_memory_own_of(getpid());
+    zk_memory_heap(&b.status.heap_live_bytes, &b.status.heap_free_bytes);
     b.status.queues = b.queues + 1;
     b.status.n_queues = ZK_N_KINDS - 1;
     b.status.jobs = b.jobs;

@@ -103,8 +103,9 @@ void worker_release(worker_lane *self, zk_proof_kind kind, uint64_t bytes, uint6
 typedef struct digesting {
     pthread_t thread;
     bool running;
-    int fd; /* of the mapping */
-    uint64_t n_bytes;
+    const zk_file_map *map;
+    uint64_t n_bytes; /* of the file, from its begin: a prepared key ends with its own digest */
+    bool prepared;
     zk_file_digest digest;
     zk_cancel stop;
     bool known; /* digest.sha256 is there */
@@ -114,16 +115,15 @@ typedef struct digesting {
 
 static void *make_digest(void *ctx) {
     digesting *d = ctx;
-    d->status = zk_file_digest_make(&d->digest, d->fd, d->n_bytes, d->digest.has_blake2b, &d->stop, &d->err);
+    d->status = zk_file_digest_make(&d->digest, d->map->fd, d->n_bytes, d->digest.has_blake2b, &d->stop, &d->err);
     return NULL;
 }
 
-static cuzk_status ask_about_file(digesting *d, worker_lane *self, const loaded *c, const zk_params *params,
-                                  cuzk_err *err) {
+/* map, n_bytes, prepared are set. */
+static cuzk_status ask_about_file(digesting *d, worker_lane *self, const loaded *c, cuzk_err *err) {
     zk_ipc_message m = {.type = ZK_IPC_KEY_FILE, .kind = c->kind, .sector_bytes = c->sector_bytes}, answer;
-    m.file = zk_file_identity_of(&params->map);
-    d->fd = params->map.fd;
-    d->n_bytes = params->map.n_bytes;
+    m.prepared = d->prepared;
+    m.file = zk_file_identity_of(d->map);
     ZK_TRY(worker_say(self, m, err));
     ZK_TRY(worker_next_message(&answer, self, err));
     if (answer.type == ZK_IPC_DENIED) return ZK_FAIL(err, (cuzk_status)answer.status, "%s", answer.message);
@@ -135,20 +135,20 @@ static cuzk_status ask_about_file(digesting *d, worker_lane *self, const loaded 
     return d->running ? CUZK_OK : ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for the digest of a key file");
 }
 
-static cuzk_status tell_digest(digesting *d, worker_lane *self, const loaded *c, const zk_params *params,
-                               cuzk_err *err) {
+static cuzk_status tell_digest(digesting *d, worker_lane *self, const loaded *c, cuzk_err *err) {
     zk_ipc_message m = {.type = ZK_IPC_KEY_DIGEST, .kind = c->kind, .sector_bytes = c->sector_bytes}, answer;
     if (!d->running) return CUZK_OK;
     pthread_join(d->thread, NULL);
     d->running = false;
     if (d->status != CUZK_OK) {
         if (err) *err = d->err;
-        zk_err_prefix(err, "%s", params->name);
+        zk_err_prefix(err, "%s", d->map->path);
         return d->status;
     }
     d->known = true;
-    ZK_TRY(zk_params_unchanged(params, err));
-    m.file = zk_file_identity_of(&params->map);
+    ZK_TRY(zk_file_map_check(d->map, err));
+    m.prepared = d->prepared;
+    m.file = zk_file_identity_of(d->map);
     m.digest = d->digest;
     ZK_TRY(worker_say(self, m, err));
     ZK_TRY(worker_next_message(&answer, self, err));
@@ -270,12 +270,30 @@ static cuzk_status open_files(key_files *files, loaded *c, worker_lane *self, bo
     return plain || self->w->options->no_prepared ? CUZK_OK : open_prepared(files, c, self, path, err);
 }
 
-/* The prepared key names the whole parameter file by its digest. */
-static cuzk_status match_digest(const key_files *files, const digesting *digest, cuzk_err *err) {
-    const zk_prepared_params *p = files->prepared;
-    if (!p || !digest->known || memcmp(p->header.params_sha256, digest->digest.sha256, 32) == 0) return CUZK_OK;
-    return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: prepared from another file than %s (its SHA-256 differs)", p->map.path,
-                   files->params->name);
+/* The prepared key names the whole parameter file by its digest, and itself. */
+static cuzk_status match_digests(const key_files *files, const digesting *of_params, const digesting *of_prepared,
+                                 cuzk_err *err) {
+    if (!files->prepared) return CUZK_OK;
+    return zk_prepared_params_match(files->prepared, of_prepared->known ? of_prepared->digest.sha256 : NULL,
+                                    of_params->known ? of_params->digest.sha256 : NULL, files->params, err);
+}
+
+/* Asks the daemon about both files, and begins with what it does not know of them. */
+static cuzk_status ask_about_files(digesting *of_params, digesting *of_prepared, key_files *files, worker_lane *self,
+                                   const loaded *c, cuzk_err *err) {
+    if (files->generated) return CUZK_OK;
+    of_params->map = &files->params->map;
+    of_params->n_bytes = of_params->map->n_bytes;
+    ZK_TRY(ask_about_file(of_params, self, c, err));
+    if (!files->prepared) return CUZK_OK;
+    files->give_up_prepared = true;
+    of_prepared->prepared = true;
+    of_prepared->map = &files->prepared->map;
+    of_prepared->n_bytes = zk_prepared_params_digested_bytes(files->prepared);
+    ZK_TRY(ask_about_file(of_prepared, self, c, err));
+    ZK_TRY(match_digests(files, of_params, of_prepared, err));
+    files->give_up_prepared = false;
+    return CUZK_OK;
 }
 
 /* Whether the parameter file alone can succeed where the prepared key has failed. */
@@ -298,7 +316,7 @@ static void drop_parts(loaded *c, worker_lane *self, bool reserved) {
 static cuzk_status load_parts(loaded *c, worker_lane *self, key_files *files, zk_trace *trace, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     bool reserved = false;
-    digesting digest = {0};
+    digesting of_params = {0}, of_prepared = {0};
     unsigned log2_n;
     zk_span *inner = zk_span_open_kernel(trace, "await lane"); /* the other one ends what it proves */
     ZK_GOTO(worker_narrow(self, err));
@@ -310,10 +328,7 @@ static cuzk_status load_parts(loaded *c, worker_lane *self, key_files *files, zk
     ZK_GOTO(worker_reserve(self, c->kind, c->sector_bytes, c->bytes, c->host_bytes, err));
     reserved = true;
     zk_span_close(trace, inner);
-    if (!files->generated) ZK_GOTO(ask_about_file(&digest, self, c, files->params, err));
-    files->give_up_prepared = true;
-    ZK_GOTO(match_digest(files, &digest, err));
-    files->give_up_prepared = false;
+    ZK_GOTO(ask_about_files(&of_params, &of_prepared, files, self, c, err));
     inner = zk_span_open_kernel(trace, "load program");
     ZK_GOTO(zk_resident_program_load(&c->resident, self->w->backend, c->program, err));
     zk_span_close(trace, inner);
@@ -326,12 +341,14 @@ static cuzk_status load_parts(loaded *c, worker_lane *self, key_files *files, zk
     ZK_GOTO(zk_prover_create(&c->provers[0], c->key, self->w->pool, err));
     zk_span_close(trace, inner);
     inner = zk_span_open_kernel(trace, "digest"); /* what is left of it */
-    ZK_GOTO(tell_digest(&digest, self, c, files->params, err));
+    ZK_GOTO(tell_digest(&of_params, self, c, err));
     files->give_up_prepared = true;
-    ZK_GOTO(match_digest(files, &digest, err));
+    ZK_GOTO(tell_digest(&of_prepared, self, c, err));
+    ZK_GOTO(match_digests(files, &of_params, &of_prepared, err));
 out:
     zk_span_close(trace, inner);
-    give_up_digest(&digest);
+    give_up_digest(&of_params);
+    give_up_digest(&of_prepared);
     if (status != CUZK_OK) drop_parts(c, self, reserved);
     return status;
 }

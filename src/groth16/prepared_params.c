@@ -145,6 +145,23 @@ static cuzk_status compare(const uint8_t found[32], const uint8_t expected[32], 
     return ZK_FAIL(err, CUZK_CHECK_FAILED, "%s: SHA-256 is %s, expected %s, as %s", name, a, b, where);
 }
 
+cuzk_status zk_prepared_params_match(const zk_prepared_params *p, const uint8_t *own_sha256,
+                                     const uint8_t *params_sha256, const zk_params *params, cuzk_err *err) {
+    char found[65], expected[65];
+    const uint8_t *own = p->map.data + zk_prepared_params_digested_bytes(p);
+    if (own_sha256 && memcmp(own_sha256, own, 32) != 0) {
+        ZK_TRY(zk_file_map_check(&p->map, err));
+        zk_hex_encode(found, own_sha256, 32);
+        zk_hex_encode(expected, own, 32);
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: damaged: its SHA-256 is %s, it ends with %s", p->map.path, found,
+                       expected);
+    }
+    if (params_sha256 && memcmp(params_sha256, p->header.params_sha256, 32) != 0)
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: prepared from another file than %s (its SHA-256 differs)", p->map.path,
+                       params->name);
+    return CUZK_OK;
+}
+
 cuzk_status zk_prepared_params_verify(const zk_prepared_params *p, const zk_params *params, zk_params_progress progress,
                                       void *progress_ctx, cuzk_err *err) {
     uint8_t sha256[32];

@@ -48,11 +48,21 @@ struct zk_prepared_params {
 cuzk_status zk_prepared_path(char **path, const char *params_path, cuzk_err *err) ZK_MUST_USE;
 
 /* Maps a file and compares it with the parameter file and the circuit (masks: in the prepared form): all lengths and
- * counts, the digest of the verifying key. The digests of the whole files are left to
- * zk_prepared_params_verify, the points to whoever loads them. BAD_INPUT: another key's, or damaged. */
+ * counts, the digest of the verifying key. The digests of the whole files are left to zk_prepared_params_verify, or to
+ * who makes them and calls zk_prepared_params_match, the points to whoever loads them. BAD_INPUT: another key's, or
+ * damaged. */
 cuzk_status zk_prepared_params_open(zk_prepared_params **prepared, const char *path, const zk_params *params,
                                     const zk_program *program, const zk_query_masks *masks, cuzk_err *err) ZK_MUST_USE;
 void zk_prepared_params_close(zk_prepared_params *prepared); /* NULL is fine */
+
+/* How much of the file its own digest is of. */
+static inline uint64_t zk_prepared_params_digested_bytes(const zk_prepared_params *prepared) {
+    return prepared->map.n_bytes - 32;
+}
+/* Whether these digests are those that the file names: of so many bytes of its own, and of the whole parameter file;
+ * either may be NULL, not known. BAD_INPUT: damaged, or of another file. */
+cuzk_status zk_prepared_params_match(const zk_prepared_params *prepared, const uint8_t *own_sha256,
+                                     const uint8_t *params_sha256, const zk_params *params, cuzk_err *err) ZK_MUST_USE;
 
 /* Words the refusal of a point. Returns `status`. */
 cuzk_status zk_prepared_params_refuse_point(const zk_prepared_params *prepared, zk_prepared_section_id id,

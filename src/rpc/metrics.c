@@ -98,6 +98,11 @@ static void put_memory(FILE *out, const zk_engine_status *st) {
     put(out, "cuzk_memory_budget_bytes", "gauge", "Memory that daemon and workers may use.", st->memory_budget_bytes);
     put(out, "cuzk_memory_reserved_bytes", "gauge", "Memory reserved for running work and keys.",
         st->memory_reserved_bytes);
+    put(out, "cuzk_daemon_own_bytes", "gauge", "Resident memory of the daemon's process without pages of files.",
+        st->own_bytes);
+    head(out, "cuzk_daemon_heap_bytes", "gauge", "Heap of the daemon's process: allocated, and free in the allocator.");
+    fprintf(out, "cuzk_daemon_heap_bytes{state=\"live\"} %" PRIu64 "\n", st->heap_live_bytes);
+    fprintf(out, "cuzk_daemon_heap_bytes{state=\"free\"} %" PRIu64 "\n", st->heap_free_bytes);
     head(out, "cuzk_memory_buffer_bytes", "gauge", "Memory by buffer, over all processes.");
     for (size_t i = 0; i < st->n_memory; i++) {
         fputs("cuzk_memory_buffer_bytes{", out);

@@ -204,6 +204,11 @@ static void put_status(zk_json_writer *j, const zk_engine_status *st, const zk_r
     zk_json_put_u64(j, "available_bytes", used < total ? total - used : 0);
     zk_json_put_u64(j, "machine_bytes", st->machine_memory_bytes);
     zk_json_put_u64(j, "base_bytes", st->memory_base_bytes);
+    zk_json_begin_object(j, "daemon");
+    zk_json_put_u64(j, "own_bytes", st->own_bytes);
+    zk_json_put_u64(j, "heap_live_bytes", st->heap_live_bytes);
+    zk_json_put_u64(j, "heap_free_bytes", st->heap_free_bytes);
+    zk_json_end(j);
     zk_json_begin_array(j, "by_buffer");
     for (size_t i = 0; i < st->n_memory; i++) {
         zk_json_begin_object(j, NULL);

@@ -54,26 +54,48 @@ def least_squares(points):
     return slope, mv + slope * (points[0][0] - mt)
 
 
-class Sampler(threading.Thread):
-    """A line every few seconds: t, RSS and PSS of the daemon, threads, open files, PSS of the workers, their number."""
+def _parts(pid):
+    """RSS without and of files, KiB."""
+    try:
+        with open("/proc/%d/status" % pid) as f:
+            text = f.read()
+        return [int(re.search(r"^%s:\s*(\d+)" % name, text, re.M).group(1)) for name in ("RssAnon", "RssFile")]
+    except (OSError, AttributeError):
+        return [0, 0]
 
-    def __init__(self, pid, path, period):
+
+def median(values):
+    values = sorted(values)
+    return (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
+
+
+WARM_UP = 600  # seconds at most; a fifth of a shorter run
+WINDOW = 600  # whose medians are compared, seconds; a quarter of a shorter run
+
+
+class Sampler(threading.Thread):
+    """A line every few seconds: t, RSS and PSS of the daemon, threads, open files, PSS of the workers, their number;
+    RSS of the daemon without files, and of files; its heap, allocated and free, as heap() says (two numbers)."""
+
+    def __init__(self, pid, path, period, heap):
         super().__init__(daemon=True)
-        self.pid, self.path, self.period = pid, path, period
+        self.pid, self.path, self.period, self.heap = pid, path, period, heap
         self.rows, self.over = [], threading.Event()
         self.begin = time.time()
         self.start()
 
     def run(self):
         with open(self.path, "w") as out:
-            print("t,daemon_rss_kib,daemon_pss_kib,threads,files,workers_pss_kib,workers", file=out)
+            print("t,daemon_rss_kib,daemon_pss_kib,threads,files,workers_pss_kib,workers,anon_kib,file_kib,"
+                  "heap_live_kib,heap_free_kib", file=out)
             while not self.over.wait(self.period):
                 rss, pss = _rollup(self.pid)
                 if not rss:
                     return
                 workers = process_children(self.pid)
                 row = (round(time.time() - self.begin, 1), rss, pss, len(os.listdir("/proc/%d/task" % self.pid)),
-                       len(os.listdir("/proc/%d/fd" % self.pid)), sum(_rollup(p)[1] for p in workers), len(workers))
+                       len(os.listdir("/proc/%d/fd" % self.pid)), sum(_rollup(p)[1] for p in workers), len(workers),
+                       *_parts(self.pid), *(round(n / 1024, 1) for n in self.heap()))
                 self.rows.append(row)
                 print(",".join(str(v) for v in row), file=out, flush=True)
 
@@ -82,21 +104,29 @@ class Sampler(threading.Thread):
         self.join()
 
     def report(self):
-        """Growth of the daemon's RSS in percent between the end of the warm-up (a fifth) and the end."""
-        rows = [r for r in self.rows if r[0] >= self.rows[-1][0] / 5] if self.rows else []
-        if len(rows) < 3:
+        """Growth of the daemon's RSS in percent, after the warm-up: of the least-squares line over all of it, and between
+        the medians of the first and of the last minutes. The larger of the two counts."""
+        end = self.rows[-1][0] if self.rows else 0
+        warm, window = min(WARM_UP, end / 5), min(WINDOW, end / 4)
+        rows = [r for r in self.rows if r[0] >= warm]
+        if len(rows) < 4:
             return 0.0
         growth = 0.0
-        for column, what in ((1, "RSS of the daemon"), (2, "PSS of the daemon"), (5, "PSS of the workers")):
+        print("   from second %.0f to %.0f; medians of the first and the last %.0f s" % (rows[0][0], end, window))
+        for column, what in ((1, "RSS of the daemon"), (7, "without files"), (8, "files"), (9, "heap, allocated"),
+                             (10, "heap, free"), (5, "PSS of the workers")):
             slope, first = least_squares([(r[0], r[column]) for r in rows])
-            change = slope * (rows[-1][0] - rows[0][0])
+            change = slope * (end - rows[0][0])
             percent = 100 * change / first if first > 0 else 0.0
             values = [r[column] for r in rows]
-            print("   %s: %.1f MiB (%.1f to %.1f), line %+.2f MiB in %.0f s, %+.2f %%" % (
-                what, sum(values) / len(values) / 1024, min(values) / 1024, max(values) / 1024, change / 1024,
-                rows[-1][0] - rows[0][0], percent))
+            m = [median([r[column] for r in rows if r[0] <= rows[0][0] + window]),
+                 median([r[column] for r in rows if r[0] >= end - window])]
+            step = 100 * (m[1] - m[0]) / m[0] if m[0] else 0.0
+            print("   %s: %.2f MiB (%.2f to %.2f); line %+.3f MiB, %+.2f %%; medians %.2f, %.2f MiB, %+.2f %%" % (
+                what, sum(values) / len(values) / 1024, min(values) / 1024, max(values) / 1024, change / 1024, percent,
+                m[0] / 1024, m[1] / 1024, step))
             if column == 1:
-                growth = percent
+                growth = max(percent, step, key=abs)
         print("   threads %d to %d, open files %d to %d" % (min(r[3] for r in rows), max(r[3] for r in rows),
                                                             min(r[4] for r in rows), max(r[4] for r in rows)))
         return growth

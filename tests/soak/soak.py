@@ -446,7 +446,17 @@ def run_soak(work, arguments, seconds, weights, cores):
     if not daemon.wait_ready():
         report.bad("the daemon does not start:\n" + daemon.log())
         return report
-    sampler = Sampler(daemon.process.pid, work + "/memory.csv", 10 if seconds > 120 else 1)
+
+    def heap():
+        text = daemon.client("metrics")[1]
+        found = [re.search(r'^cuzk_daemon_heap_bytes\{state="%s"\} (\d+)' % s, text, re.M) for s in ("live", "free")]
+        return [int(m.group(1)) if m else 0 for m in found]
+
+    sampler = Sampler(daemon.process.pid, work + "/memory.csv", 10 if seconds > 120 else 1, heap)
+    if seconds >= 600:  # one of each kind, so that what a first one leaves belongs to the warm-up
+        for name in weights:
+            running.append(threading.Thread(target=load.plain, args=(load.new_job(name, ""),), daemon=True))
+            running[-1].start()
     drive(seconds)
     sampler.stop()
     load.settle()

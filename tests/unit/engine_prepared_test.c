@@ -12,6 +12,11 @@ static char *prepared_path;
 static uint8_t *good; /* what the prepared key holds */
 static size_t n_good;
 
+/* The digest at its end. */
+static void seal(uint8_t *bytes) {
+    zk_sha256(bytes + n_good - ZK_SHA256_DIGEST_BYTES, bytes, n_good - ZK_SHA256_DIGEST_BYTES);
+}
+
 /* The file that preparing would make, in closed form: by transforms of points it would take a CPU too long. */
 static void write_prepared(const zk_program *program, const zk_toxic_waste *toxic, zk_pool *pool) {
     cuzk_err err = {0};
@@ -41,7 +46,7 @@ static void write_prepared(const zk_program *program, const zk_toxic_waste *toxi
     zk_key_scalars_get_g(&scalars, of, 0, n_g);
     zk_key_scalars_get_prepared_l(&scalars, of + n_g, 0, n_l);
     ZK_CHECK_OK(zk_multiples_encode(multiples[ZK_G1], good + ZK_PREPARED_HEADER_BYTES, of, n_g + n_l, &err), err);
-    zk_sha256(good + n_good - ZK_SHA256_DIGEST_BYTES, good, n_good - ZK_SHA256_DIGEST_BYTES);
+    seal(good);
     free(of);
     zk_vk_clear(&vk);
     zk_params_close(params);
@@ -73,6 +78,18 @@ static void make_keys(void) {
 static void put_prepared(const uint8_t *bytes, size_t n) {
     cuzk_err err = {0};
     ZK_CHECK_OK(zk_file_write(prepared_path, bytes, n, &err), err);
+}
+
+/* Digests that an engine has remembered of prepared keys. */
+static unsigned n_remembered(const char *name) {
+    char path[600], line[2048];
+    unsigned n = 0;
+    snprintf(path, sizeof path, "%s/journal.keys", test_path(name));
+    FILE *record = fopen(path, "r");
+    ZK_CHECK(record != NULL);
+    while (fgets(line, sizeof line, record)) n += strstr(line, ".prepared\n") != NULL;
+    fclose(record);
+    return n;
 }
 
 /* What workers write to standard error while fn runs. */
@@ -127,6 +144,7 @@ static void test_used(void) {
     free(caught(prove, &off));
     char *text = caught(prove, &on);
     ZK_CHECK(!off.prepared && on.prepared && off.n_wrong + on.n_wrong == 0);
+    ZK_CHECK(n_remembered("off") == 0 && n_remembered("on") == 1);
     ZK_CHECK_MEM(on.proof, off.proof, sizeof off.proof);
     ZK_CHECKF(!strstr(text, "prepared"), "%s", text);
     free(text);
@@ -140,7 +158,7 @@ static void test_used(void) {
 
 static void check_refused(const char *name, const uint8_t *bytes, size_t n, const char *why) {
     run r = {.name = name};
-    put_prepared(bytes, n);
+    if (bytes) put_prepared(bytes, n);
     char *text = caught(prove, &r);
     const char *line = strstr(text, "a prepared key is not used");
     ZK_CHECKF(line && !strstr(line + 1, "a prepared key is not used"), "%s: %s", name, text); /* one line */
@@ -148,6 +166,14 @@ static void check_refused(const char *name, const uint8_t *bytes, size_t n, cons
     ZK_CHECKF(!r.prepared && r.n_wrong == 0, "%s", name);
     ZK_CHECK_MEM(r.proof, plain, sizeof plain);
     free(text);
+}
+
+static void swap_points(uint8_t *bytes) {
+    uint8_t swap[ZK_G1_UNCOMPRESSED_BYTES];
+    uint8_t *first = bytes + ZK_PREPARED_HEADER_BYTES, *second = first + ZK_G1_UNCOMPRESSED_BYTES;
+    memcpy(swap, first, sizeof swap);
+    memcpy(first, second, sizeof swap);
+    memcpy(second, swap, sizeof swap);
 }
 
 static void test_refused(void) {
@@ -158,27 +184,36 @@ static void test_refused(void) {
     bad[0] ^= 1;
     check_refused("magic", bad, n_good, "not a prepared key");
     bad[0] ^= 1;
-    bad[24] ^= 1; /* as if the parameter file were another one with the same verifying key */
+    bad[24] ^= 1;
+    check_refused("header", bad, n_good, "damaged: its SHA-256 is");
+    seal(bad); /* as if the parameter file were another one with the same verifying key */
     check_refused("stale", bad, n_good, "prepared from another file");
     check_refused("stale-again", bad, n_good, "prepared from another file");
-    bad[24] ^= 1;
+    memcpy(bad, good, n_good);
     bad[56] ^= 1;
     check_refused("vk", bad, n_good, "the verifying keys differ");
     bad[56] ^= 1;
     bad[n_good / 2] ^= 1;
     check_refused("point", bad, n_good, "at offset");
+    bad[n_good / 2] ^= 1;
+    bad[n_good - 1] ^= 1;
+    check_refused("digest", bad, n_good, "damaged: its SHA-256 is");
+    bad[n_good - 1] ^= 1;
+    /* Points that are on the curve, which nothing but the digest tells from the right ones. */
+    swap_points(bad);
+    check_refused("swapped", bad, n_good, "damaged: its SHA-256 is");
+    ZK_CHECK(n_remembered("swapped") == 1 && unlink(test_path("swapped/journal")) == 0); /* else the proof is kept */
+    check_refused("swapped", NULL, 0, "damaged: its SHA-256 is");                        /* as was remembered */
     free(bad);
 }
 
-/* Points that are on the curve, but not the right ones: the proof is refused, kept as evidence, and made without. */
+/* Wrong points under a digest that is theirs: the proof is refused, kept as evidence, and made without. */
 static void test_wrong_points(void) {
-    uint8_t *bad = malloc(n_good), swap[ZK_G1_UNCOMPRESSED_BYTES];
-    uint8_t *first = bad + ZK_PREPARED_HEADER_BYTES, *second = first + ZK_G1_UNCOMPRESSED_BYTES;
+    uint8_t *bad = malloc(n_good);
     run r = {.name = "wrong"};
     memcpy(bad, good, n_good);
-    memcpy(swap, first, sizeof swap);
-    memcpy(first, second, sizeof swap);
-    memcpy(second, swap, sizeof swap);
+    swap_points(bad);
+    seal(bad);
     put_prepared(bad, n_good);
     free(caught(prove, &r));
     ZK_CHECKF(!r.prepared && r.n_wrong == 1, "%llu wrong", (unsigned long long)r.n_wrong);
