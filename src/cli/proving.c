@@ -59,25 +59,12 @@ out:
     return status;
 }
 
-/* Provers that lend each other their memory, as many as there is room for. */
+/* Where points of bits are streamed: several provers, for which they come once. */
 static cuzk_status make_group(cli_prover *prover, uint32_t n, cuzk_err *err) {
-    cuzk_err none = {0};
-    cuzk_status status = CUZK_OK;
-    if (n < 2 || !zk_proving_key_streams_bits(prover->key)) return CUZK_OK;
-    prover->group[prover->n_group++] = prover->prover;
-    while (prover->n_group < n && prover->n_group < CLI_MAX_GROUP && status == CUZK_OK) {
-        zk_prover **next = &prover->group[prover->n_group];
-        status = zk_prover_create(next, prover->key, prover->pool, &none);
-        if (status == CUZK_OK) prover->n_group++;
-        if (status == CUZK_OK) status = zk_prove_together_check(prover->prover, prover->n_group, &none);
-    }
-    if (status == CUZK_OUT_OF_MEMORY && prover->n_group > 1) { /* the last one was too much, if it is there */
-        if (zk_prove_together_check(prover->prover, prover->n_group, NULL) != CUZK_OK)
-            zk_prover_destroy(prover->group[--prover->n_group]);
-    }
-    if (prover->n_group == 1) prover->n_group = 0;
-    if (status == CUZK_OUT_OF_MEMORY) return CUZK_OK;
-    if (status != CUZK_OK && err) *err = none;
+    unsigned n_group = 0;
+    prover->group[0] = prover->prover;
+    cuzk_status status = zk_prove_together_make(prover->group, &n_group, n < CLI_MAX_GROUP ? n : CLI_MAX_GROUP, err);
+    prover->n_group = n_group > 1 ? n_group : 0;
     return status;
 }
 

@@ -359,6 +359,7 @@ typedef struct zk_engine_status {
     uint64_t n_submitted, n_joined, n_rejected;
     uint64_t n_worker_crashes, n_retries, n_wrong_proofs, n_preempted;
     uint64_t n_prepared_ahead;          /* partitions whose inputs were made beside the proof of another */
+    uint64_t n_together;                /* partitions proved together with another, which they follow */
     uint64_t unaccounted_ns, traced_ns; /* sums over partitions: what no span covers, and all */
     uint64_t spool_bytes, journal_bytes;
     char journal_error[512]; /* "": the last call of the journal succeeded */

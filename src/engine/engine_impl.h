@@ -82,6 +82,7 @@ typedef struct engine_circuit {
     uint64_t sector_bytes, bytes, host_bytes, last_used_ns; /* reserved: of the device, of the host beside it */
     bool loading, evict_wanted, prepared;
     unsigned n_lanes; /* partitions of it that the process can prove side by side */
+    unsigned n_group; /* or that its first lane can prove together; 0: one */
     engine_vk *vk;    /* held; of the file that the worker has loaded. NULL: not known yet */
 } engine_circuit;
 
@@ -133,13 +134,16 @@ typedef struct engine_task {
     engine_task_type type;
     engine_job *job; /* held */
     uint32_t partition;
-    zk_proof_kind kind; /* of the circuit */
+    uint32_t n_more, more[ZK_IPC_MAX_GROUP - 1]; /* of the job, that are proved together with it and not done yet */
+    zk_proof_kind kind;                          /* of the circuit */
     uint64_t sector_bytes;
     engine_key_call *call;
     zk_priority priority; /* of the job when it was taken */
     uint64_t start_ns;
     bool cancel; /* somebody wants it to end */
     uint64_t cancel_sent_ns;
+    bool yield_sent;              /* others are to come before those of `more` that are not begun */
+    bool distrusted;              /* the process is to end with the task */
     bool returned, return_counts; /* to be given back to a shared journal, not done */
     uint64_t return_delay_ns;
 } engine_task;
@@ -181,6 +185,7 @@ struct engine_lane {
     zk_journal_unit unit; /* taken from a shared journal; also while the content is fetched */
     bool has_unit;
     char stage[ZK_STAGE_NAME_BYTES];
+    uint32_t partition;       /* that the stage is of */
     bool synthesized;         /* the task is past that */
     bool never;               /* the task asked for more than there is */
     uint64_t load_done_bytes; /* as last seen */
@@ -286,7 +291,7 @@ struct zk_engine {
     uint64_t miner_time_ns; /* virtual time of the one served last */
     engine_kind_counters kinds[ZK_N_KINDS];
     zk_histogram histograms[N_HISTOGRAMS];
-    uint64_t n_submitted, n_joined, n_rejected, n_crashes, n_retries, n_wrong, n_preempted, n_ahead;
+    uint64_t n_submitted, n_joined, n_rejected, n_crashes, n_retries, n_wrong, n_preempted, n_ahead, n_together;
     uint64_t unaccounted_ns, traced_ns;
     engine_vk *vks;
     pthread_mutex_t publics_lock; /* the content of one job at a time is decoded here */
@@ -351,6 +356,8 @@ bool engine_pick(engine_task *task, zk_engine *engine, engine_lane *lane);
 void engine_task_begins(zk_engine *engine, const engine_task *task);
 /* What the lane would take next, after its promises; nothing is taken. */
 bool engine_peek(engine_task *task, zk_engine *engine, engine_lane *lane);
+/* Whether something more urgent than what the lane has would be next. */
+bool engine_should_yield(zk_engine *engine, engine_lane *lane);
 /* Whether the lane can prove the job at all. */
 bool engine_lane_suits(const engine_lane *lane, const engine_job *job);
 /* Whether a lane of another device, in better health, can. */
@@ -425,8 +432,14 @@ void engine_lane_retire(engine_lane *lane, const char *why);
 void engine_device_retire(engine_lane *lane, const char *why);
 
 /* ---- outcome.c: need the lock, which is given up meanwhile ---- */
-/* The partition is to be tried again, by whoever comes; false: it was tried often enough. */
+/* What the task is for is to be tried again, by whoever comes; false: it was tried often enough. */
 bool engine_give_back(engine_lane *lane, bool counts, uint64_t delay_ns);
+/* The same of partitions that were to be proved together with it, as far as they are not done. */
+bool engine_give_back_more(engine_lane *lane, bool counts);
+/* One of those is done; false: the worker said so of another one. */
+bool engine_task_proved_one(engine_lane *lane, const zk_ipc_message *m);
+/* What the task's end says is of this partition of it. */
+void engine_task_is_of(engine_lane *lane, uint32_t partition);
 void engine_task_prepared(engine_lane *lane, const zk_ipc_message *done);
 void engine_task_checked(engine_lane *lane);
 /* Verifies the proof. Returns whether the process can go on. */

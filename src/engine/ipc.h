@@ -6,8 +6,9 @@
 #include "engine/digests.h"
 #include "engine/engine.h"
 
-#define ZK_IPC_VERSION 0x637a6b04u
+#define ZK_IPC_VERSION 0x637a6b05u
 #define ZK_IPC_MAX_TEXT (96 * 1024)
+#define ZK_IPC_MAX_GROUP 16 /* partitions proved together */
 
 typedef enum zk_ipc_type {
     /* daemon to worker: one task at a time; each ends with DONE */
@@ -18,6 +19,7 @@ typedef enum zk_ipc_type {
     ZK_IPC_FORGET, /* jobs: nothing is kept of them */
     ZK_IPC_EXIT,
     ZK_IPC_CANCEL,  /* the task, at the next kernel */
+    ZK_IPC_YIELD,   /* no further partition of those that are proved together is begun */
     ZK_IPC_AHEAD,   /* this partition will probably come next; `bytes` are reserved for the job if it is another */
     ZK_IPC_GRANTED, /* RESERVE, KEY_FILE, KEY_DIGEST */
     ZK_IPC_DENIED,
@@ -28,11 +30,13 @@ typedef enum zk_ipc_type {
     ZK_IPC_RELEASE,    /* this much is free again */
     ZK_IPC_EVICTED,    /* what keys took is free */
     ZK_IPC_LOADED,     /* keys and workspace of a circuit are there */
-    ZK_IPC_LANES,      /* how many partitions of a circuit it can prove side by side now; without a kind: of all */
+    ZK_IPC_LANES,      /* how many partitions of a circuit it can prove side by side, or together, now; without a kind:
+                        * of all */
     ZK_IPC_KEY_FILE,   /* may keys be loaded from this file? */
     ZK_IPC_KEY_DIGEST, /* and now that its digest is known? */
     ZK_IPC_STAGE,      /* a stage begins */
     ZK_IPC_MEMORY,     /* rows of the memory account as text */
+    ZK_IPC_PROVED,     /* one of `more` is done; as DONE, which comes for the first and says that the task is over */
     ZK_IPC_DONE,
 } zk_ipc_type;
 
@@ -40,17 +44,20 @@ typedef struct zk_ipc_message {
     uint32_t type;
     uint32_t n_text; /* bytes behind the struct */
     char job_id[ZK_JOB_ID_BYTES];
-    uint32_t kind, partition; /* of the circuit; RESERVE: also what the memory is for */
+    uint32_t kind; /* of the circuit; RESERVE: also what the memory is for */
+    /* PROVE, AHEAD, STAGE, PROVED, DONE: after a failure the one that is to blame */
+    uint32_t partition;
+    uint32_t n_more, more[ZK_IPC_MAX_GROUP - 1]; /* PROVE: others of the job; those not begun are not mentioned again */
     uint64_t sector_bytes;
     /* RESERVE, RELEASE, EVICTED, LOADED: of the device, and of the host if that is something else. Without a kind they
      * are of the host. HELLO: what may be taken of the device, 0 if not known. */
     uint64_t bytes, host_bytes;
-    uint32_t n_lanes; /* LANES; `bytes` of the device are free again */
-    bool optional;    /* RESERVE: of the device, only if it is free now; nothing is evicted for it */
-    bool check;       /* PREPARE: also the vanilla proof */
-    bool plain;       /* PROVE, LOAD: a prepared key is not to be used */
-    bool prepared;    /* LOADED, DONE of PROVE: a prepared key is; KEY_FILE, KEY_DIGEST: it is about its file, of which
-                         the digest is without the last 32 bytes, which name it */
+    uint32_t n_lanes, n_group; /* LANES; `bytes` of the device are free again */
+    bool optional;             /* RESERVE: of the device, only if it is free now; nothing is evicted for it */
+    bool check;                /* PREPARE: also the vanilla proof */
+    bool plain;                /* PROVE, LOAD: a prepared key is not to be used */
+    bool prepared; /* LOADED, DONE of PROVE: a prepared key is; KEY_FILE, KEY_DIGEST: it is about its file, of which
+                      the digest is without the last 32 bytes, which name it */
     char stage[ZK_STAGE_NAME_BYTES];
     uint64_t device_total_bytes, device_free_bytes; /* HELLO, DONE; 0: not known */
     /* HELLO */

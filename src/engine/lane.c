@@ -46,9 +46,17 @@ static void stage_ended(engine_partition *p, uint64_t now) {
     p->synth_start_ns = p->gpu_start_ns = 0;
 }
 
+/* Whether the task is about this partition. */
+static bool is_of_task(const engine_task *task, uint32_t partition) {
+    bool found = partition == task->partition;
+    for (uint32_t i = 0; i < task->n_more && !found; i++) found = partition == task->more[i];
+    return found;
+}
+
 /* Needs the lock. */
-static void stage_began(engine_lane *lane, const char *stage) {
+static void stage_began(engine_lane *lane, const char *stage, uint32_t partition) {
     snprintf(lane->stage, sizeof lane->stage, "%s", stage);
+    lane->partition = is_of_task(&lane->task, partition) ? partition : lane->task.partition;
     engine_job *job = lane->task.job;
     bool proving = strcmp(stage, "prepare") != 0 && strcmp(stage, "load") != 0;
     if (strcmp(stage, "load") == 0) {
@@ -69,7 +77,7 @@ static void stage_began(engine_lane *lane, const char *stage) {
                                                               .loading = true,
                                                               .last_used_ns = zk_now_ns()};
     if (lane->task.type != TASK_PROVE || !proving || job->phase != ENGINE_READY) return;
-    engine_partition *p = &job->partitions[lane->task.partition];
+    engine_partition *p = &job->partitions[lane->partition];
     if (p->state == ZK_PARTITION_DONE) return; /* elsewhere, meanwhile */
     uint64_t now = zk_now_ns();
     stage_ended(p, now);
@@ -218,7 +226,7 @@ static cuzk_status handle(engine_lane *lane, const zk_ipc_message *m, const char
     engine_circuit *c;
     switch (m->type) {
     case ZK_IPC_STAGE:
-        stage_began(lane, m->stage);
+        stage_began(lane, m->stage, m->partition);
         return CUZK_OK;
     case ZK_IPC_RESERVE:
         if (m->optional) return answer_optional(lane, m);
@@ -247,14 +255,17 @@ static cuzk_status handle(engine_lane *lane, const zk_ipc_message *m, const char
     case ZK_IPC_LANES:
         for (unsigned i = 0; i < lane->n_circuits; i++) {
             c = &lane->circuits[i];
-            if (!m->kind || (c->kind == (zk_proof_kind)m->kind && c->sector_bytes == m->sector_bytes))
-                c->n_lanes = m->n_lanes;
+            if (m->kind && (c->kind != (zk_proof_kind)m->kind || c->sector_bytes != m->sector_bytes)) continue;
+            c->n_lanes = m->n_lanes;
+            c->n_group = m->n_group < ZK_IPC_MAX_GROUP ? m->n_group : ZK_IPC_MAX_GROUP;
         }
         engine_release(lane, m->bytes, 0); /* wakes those who may go on */
         return CUZK_OK;
     case ZK_IPC_KEY_FILE:
     case ZK_IPC_KEY_DIGEST:
         return answer_key_file(lane, m);
+    case ZK_IPC_PROVED:
+        return engine_task_proved_one(lane, m) ? CUZK_OK : CUZK_INTERNAL;
     case ZK_IPC_MEMORY:
         free(lane->first->memory_text);
         lane->first->memory_text = zk_strdup(text);
@@ -291,12 +302,27 @@ static void offer_ahead(engine_lane *lane) {
     (void)status; /* a worker that is gone is seen when it should answer */
 }
 
+/* Of partitions that are proved together those that are not begun wait for what is urgent, or for another life. Needs
+ * the lock, which is given up meanwhile. */
+static void ask_to_yield(engine_lane *lane) {
+    zk_engine *engine = lane->engine;
+    if (!lane->task.n_more || lane->task.yield_sent) return;
+    if (!engine->draining && !engine_should_yield(engine, lane)) return;
+    lane->task.yield_sent = true;
+    unlock(lane);
+    cuzk_status status = zk_ipc_send(lane->fd, &(zk_ipc_message){.type = ZK_IPC_YIELD}, NULL, 0, NULL);
+    lock(lane);
+    (void)status; /* a worker that is gone is seen when it should answer */
+}
+
 /* Sends the task and listens until it is done: OK. IO: the process is gone or was ended because it did not stop. */
 static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text, cuzk_err *err) {
     zk_engine *engine = lane->engine;
     zk_ipc_message m = {.type = ipc_type(lane->task.type), .kind = lane->task.kind, .partition = lane->task.partition};
     zk_ipc_message asked = {0};
     m.sector_bytes = lane->task.sector_bytes;
+    m.n_more = lane->task.n_more;
+    memcpy(m.more, lane->task.more, sizeof m.more);
     m.plain = engine_mistrusts(engine, lane->task.kind, lane->task.sector_bytes);
     m.check = lane->task.type == TASK_CHECK ||
               (lane->task.type == TASK_PREPARE && engine_checks_itself(lane, lane->task.job));
@@ -314,6 +340,7 @@ static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text,
         lock(lane);
         if (engine->stopping) return ZK_FAIL(err, CUZK_CANCELLED, "the engine ends");
         offer_ahead(lane);
+        ask_to_yield(lane);
         if (lane->task.cancel && !lane->task.cancel_sent_ns) {
             zk_ipc_message cancel = {.type = ZK_IPC_CANCEL};
             lane->task.cancel_sent_ns = zk_now_ns();
@@ -352,6 +379,7 @@ static void run_task(engine_lane *lane, char *text) {
     task->start_ns = zk_now_ns();
     lane->stopped_ns = 0;
     lane->stage[0] = 0;
+    lane->partition = task->partition;
     if (lane->fd < 0) lane->loss = LOSS_IS_FREE; /* the process ended before the task came to it */
     lane->state = task->type == TASK_LOAD     ? ZK_WORKER_LOADING
                   : task->type == TASK_FORGET ? ZK_WORKER_IDLE
@@ -364,6 +392,7 @@ static void run_task(engine_lane *lane, char *text) {
         bool seen = engine_lane_end(lane, true, how, sizeof how);
         if (engine->stopping) {
             if (task->job) engine_give_back(lane, false, 0);
+            engine_give_back_more(lane, false);
             engine_finish_call(lane, CUZK_CANCELLED, "the engine ends", NULL);
         } else {
             engine_task_crashed(lane, seen, how, &err);
@@ -381,6 +410,7 @@ static void run_task(engine_lane *lane, char *text) {
         engine->traced_ns += done.total_ns;
         engine->unaccounted_ns += done.unaccounted_ns;
         if (task->job) engine_trace_add(engine, task->job->meta.job_id, lane, text, done.n_text);
+        engine_task_is_of(lane, done.partition);
         bool good = true;
         if (!task->job)
             engine_finish_call(lane, (cuzk_status)done.status, done.message, &done);
@@ -392,6 +422,9 @@ static void run_task(engine_lane *lane, char *text) {
             engine_task_checked(lane);
         else
             good = engine_task_proved(lane, &done);
+        good &= !task->distrusted;
+        /* an error of the device may be of any of them */
+        engine_give_back_more(lane, cuzk_status_classify((cuzk_status)done.status) == CUZK_CLASS_DEVICE);
         if (lane->retire) engine_lane_retire(lane, "wrong proofs of its device");
         if (!good || lane->first->state == ZK_WORKER_RETIRED) engine_lane_end(lane, true, NULL, 0);
     }
@@ -487,6 +520,7 @@ void *engine_lane_main(void *ctx) {
             lane->task = task;
             if (!engine_lane_is_second(lane) && !lane->pid && engine_lane_start(lane, &err) != CUZK_OK) {
                 if (task.job) engine_give_back(lane, false, 0);
+                engine_give_back_more(lane, false);
                 start_failed(lane, &err);
                 engine_finish_call(lane, CUZK_DEVICE, err.message, NULL);
                 engine_fleet_return(lane, &lane->task);

@@ -14,7 +14,31 @@ enum { MAX_WRONG = 2 };
 static void lock(engine_lane *lane) { pthread_mutex_lock(&lane->engine->lock); }
 static void unlock(engine_lane *lane) { pthread_mutex_unlock(&lane->engine->lock); }
 
-/* The partition is to be tried again, by whoever comes; false: it was tried often enough. Needs the lock. */
+/* Needs the lock. */
+static bool give_back_partition(engine_lane *lane, uint32_t partition, bool counts, uint64_t delay_ns) {
+    engine_job *job = lane->task.job;
+    engine_partition *p = &job->partitions[partition];
+    if (p->state == ZK_PARTITION_DONE) return true; /* elsewhere */
+    uint64_t now = zk_now_ns();
+    *p = (engine_partition){.lane = -1, .attempts = p->attempts + counts, .not_before_ns = now + delay_ns};
+    if (counts) {
+        p->failed_on = lane->on;
+        p->failed_ns = now;
+    }
+    return p->attempts < lane->engine->options.max_attempts;
+}
+
+bool engine_give_back_more(engine_lane *lane, bool counts) {
+    engine_task *task = &lane->task;
+    bool again = true;
+    for (; task->n_more; task->n_more--) {
+        if (!engine_job_is_open(task->job)) continue;
+        lane->engine->n_retries += counts;
+        again &= give_back_partition(lane, task->more[task->n_more - 1], counts, 0);
+    }
+    return again;
+}
+
 bool engine_give_back(engine_lane *lane, bool counts, uint64_t delay_ns) {
     zk_engine *engine = lane->engine;
     engine_task *task = &lane->task;
@@ -36,15 +60,7 @@ bool engine_give_back(engine_lane *lane, bool counts, uint64_t delay_ns) {
         job->check_not_before_ns = zk_now_ns() + delay_ns;
         return job->check_attempts < engine->options.max_attempts;
     }
-    engine_partition *p = &job->partitions[task->partition];
-    if (p->state == ZK_PARTITION_DONE) return true; /* elsewhere */
-    uint64_t now = zk_now_ns();
-    *p = (engine_partition){.lane = -1, .attempts = p->attempts + counts, .not_before_ns = now + delay_ns};
-    if (counts) {
-        p->failed_on = lane->on;
-        p->failed_ns = now;
-    }
-    return p->attempts < engine->options.max_attempts;
+    return give_back_partition(lane, task->partition, counts, delay_ns);
 }
 
 /* What was proved before, by an earlier life of the engine or elsewhere. Needs the lock, which is given up meanwhile.
@@ -189,6 +205,35 @@ bool engine_task_proved(engine_lane *lane, const zk_ipc_message *done) {
     engine_job_finish_if_done(engine, job);
     lock(lane);
     return true;
+}
+
+/* ---- partitions proved together ---- */
+
+/* The partition takes the place of the task's own, which is at *index of `more` then; false: it is not there. */
+static bool bring_forward(unsigned *index, engine_task *task, uint32_t partition) {
+    for (*index = 0; *index < task->n_more; ++*index) {
+        if (task->more[*index] != partition) continue;
+        task->more[*index] = task->partition;
+        task->partition = partition;
+        return true;
+    }
+    return false;
+}
+
+bool engine_task_proved_one(engine_lane *lane, const zk_ipc_message *m) {
+    engine_task *task = &lane->task;
+    unsigned index;
+    if (task->type != TASK_PROVE || !bring_forward(&index, task, m->partition)) return false;
+    lane->engine->n_together++;
+    if (!engine_task_proved(lane, m)) task->distrusted = true;
+    task->partition = task->more[index];
+    task->more[index] = task->more[--task->n_more];
+    return true;
+}
+
+void engine_task_is_of(engine_lane *lane, uint32_t partition) {
+    unsigned index;
+    (void)bring_forward(&index, &lane->task, partition); /* else it is in its place, or of no partition */
 }
 
 /* Needs the lock, which is given up meanwhile. */
@@ -342,7 +387,9 @@ void engine_task_crashed(engine_lane *lane, bool seen, const char *how, cuzk_err
     }
     ZK_LOG_ERROR("worker died", zk_kv_u64("worker", lane->id), zk_kv_str("how", how), zk_kv_str("error", err->message),
                  zk_kv_str("job", lane->task.job ? lane->task.job->meta.job_id : ""), zk_kv_str("stage", lane->stage));
-    if (lane->task.job && !engine_give_back(lane, lane->loss != LOSS_IS_FREE, 0)) {
+    bool counts = lane->loss != LOSS_IS_FREE, again = true;
+    if (lane->task.job) again = engine_give_back(lane, counts, 0) & engine_give_back_more(lane, counts);
+    if (!again) {
         snprintf(text, sizeof text, "given up after %" PRIu32 " attempts: the worker process died each time (%s) in %s",
                  engine->options.max_attempts, how, lane->stage[0] ? lane->stage : "its first step");
         engine_fail_job(lane, CUZK_DEVICE, text);

@@ -388,6 +388,50 @@ static bool alone_wanted(const zk_engine *engine, const engine_lane *lane) {
     return false;
 }
 
+/* ---- partitions that are proved together ---- */
+
+/* Devices that can prove the job, a lane each, and which take its partitions by turns. */
+static uint32_t n_devices_for(const zk_engine *engine, const engine_job *job) {
+    uint32_t n = 0;
+    for (unsigned i = 0; i < engine->n_lanes; i++) {
+        const engine_lane *lane = &engine->lanes[i];
+        n += lane->role == ROLE_ORDINARY && !engine_lane_is_second(lane) && !engine_device_is_cpu(lane->on) &&
+             engine_lane_suits(lane, job);
+    }
+    return n ? n : 1;
+}
+
+/* Further partitions of the job where the worker proves several for less than one by one. Those that were tried before
+ * are tried alone; other devices keep their share. */
+static void take_more(engine_task *task, zk_engine *engine, engine_lane *lane) {
+    engine_job *job = task->job;
+    const engine_circuit *c = engine_lane_circuit(lane, task->kind, task->sector_bytes);
+    uint32_t max_flight = engine->options.max_job_in_flight, free_ones[ZK_IPC_MAX_GROUP - 1], n = 0, n_free = 0;
+    if (!c || c->n_group < 2 || engine_lane_is_second(lane) || zk_journal_is_shared(engine->journal)) return;
+    if (job->partitions[task->partition].attempts) return;
+    uint64_t now = zk_now_ns();
+    for (uint32_t k = 1; k < job->n_partitions; k++) {
+        uint32_t i = (task->partition + k) % job->n_partitions;
+        const engine_partition *p = &job->partitions[i];
+        if (p->taken || p->state == ZK_PARTITION_DONE || p->attempts || now < p->not_before_ns) continue;
+        n_free++;
+        if (n < c->n_group - 1 && !promised_elsewhere(engine, lane, job, i)) free_ones[n++] = i;
+    }
+    uint32_t n_devices = n_devices_for(engine, job), share = (n_free + 1 + n_devices - 1) / n_devices;
+    if (n > share - 1) n = share - 1;
+    if (max_flight && n > max_flight - n_in_flight(job)) n = max_flight - n_in_flight(job);
+    for (uint32_t k = 0; k < n; k++) {
+        task->more[task->n_more++] = free_ones[k];
+        job->partitions[free_ones[k]].taken = true;
+        job->partitions[free_ones[k]].lane = (int)lane->id;
+    }
+}
+
+bool engine_should_yield(zk_engine *engine, engine_lane *lane) {
+    candidate c;
+    return pick_job(&c, engine, lane, false) && c.job->priority > lane->task.priority;
+}
+
 bool engine_pick(engine_task *task, zk_engine *engine, engine_lane *lane) {
     bool second = engine_lane_is_second(lane);
     if (engine->draining || engine->stopping || lane->first->state == ZK_WORKER_RETIRED) return false;
@@ -412,6 +456,7 @@ bool engine_pick(engine_task *task, zk_engine *engine, engine_lane *lane) {
         count_batch(lane, job);
         job->partitions[c.partition].taken = true;
         job->partitions[c.partition].lane = (int)lane->id;
+        take_more(task, engine, lane);
     }
     engine_promises_prune(lane);
     return true;

@@ -247,7 +247,7 @@ static void view_worker(zk_worker_view *v, const engine_lane *lane) {
                                                    : lane->state,
         .min_priority = lane->min_priority,
         .kind = lane->task.kind,
-        .partition = lane->task.type == TASK_PROVE ? (int64_t)lane->task.partition : -1,
+        .partition = lane->task.type == TASK_PROVE ? (int64_t)lane->partition : -1,
         .busy_ms = lane->task.type != TASK_NONE && lane->task.start_ns ? engine_ms(now - lane->task.start_ns) : 0,
         .n_proved = lane->n_proved,
         .n_wrong = lane->n_wrong,
@@ -414,6 +414,7 @@ static void view_counters(zk_engine_status *s, zk_queue_view *queues, const zk_e
     s->n_wrong_proofs = engine->n_wrong;
     s->n_preempted = engine->n_preempted;
     s->n_prepared_ahead = engine->n_ahead;
+    s->n_together = engine->n_together;
     s->unaccounted_ns = engine->unaccounted_ns;
     s->traced_ns = engine->traced_ns;
     s->n_watches = engine->n_watches;

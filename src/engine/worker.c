@@ -33,13 +33,19 @@ static void *receive_loop(void *ctx) {
             zk_cancel_request(cancel_of(self));
             continue;
         }
+        if (status == CUZK_OK && message.type == ZK_IPC_YIELD) {
+            self->yield = true;
+            continue;
+        }
         if (status == CUZK_OK && message.type == ZK_IPC_AHEAD) {
             worker_look_ahead(self, &message);
             continue;
         }
         /* A new task: what was asked to stop is over. */
-        if (status == CUZK_OK && message.type >= ZK_IPC_PREPARE && message.type <= ZK_IPC_LOAD)
+        if (status == CUZK_OK && message.type >= ZK_IPC_PREPARE && message.type <= ZK_IPC_LOAD) {
             zk_cancel_clear(cancel_of(self));
+            self->yield = false;
+        }
         pthread_mutex_lock(&q->lock);
         if (status != CUZK_OK || q->n == sizeof q->messages / sizeof *q->messages) {
             q->gone = true;
@@ -76,7 +82,7 @@ cuzk_status worker_say(worker_lane *self, zk_ipc_message message, cuzk_err *err)
 }
 
 cuzk_status worker_stage(worker_lane *self, const char *stage, cuzk_err *err) {
-    zk_ipc_message message = {.type = ZK_IPC_STAGE};
+    zk_ipc_message message = {.type = ZK_IPC_STAGE, .partition = self->partition};
     snprintf(message.stage, sizeof message.stage, "%s", stage);
     ZK_TRY(worker_say(self, message, err));
     ZK_TRY(zk_cancel_check(NULL, stage, err));
@@ -84,73 +90,6 @@ cuzk_status worker_stage(worker_lane *self, const char *stage, cuzk_err *err) {
 }
 
 /* ---- tasks ---- */
-
-static cuzk_status run_stages(worker_lane *self, zk_prover *prover, zk_ipc_message *done, zk_trace *trace,
-                              cuzk_err *err) {
-    for (int i = 0; i < ZK_PROVE_N_STAGES; i++) {
-        zk_prove_stage_id stage = (zk_prove_stage_id)i;
-        uint64_t start = zk_now_ns();
-        ZK_TRY(worker_stage(self, zk_prove_stage_name(stage), err));
-        cuzk_status status = zk_prove_stage(prover, stage, trace, err);
-        if (stage == ZK_PROVE_VERIFY) {
-            if (status == CUZK_OK && worker_faults_wrong(self))
-                status = ZK_FAIL(err, CUZK_INTERNAL, "wrong proof of a test");
-            done->wrong_proof = status == CUZK_INTERNAL;
-            if (done->wrong_proof) memcpy(done->proof, zk_prove_result(prover), sizeof done->proof);
-        }
-        done->stage_ns[i] = zk_now_ns() - start;
-        if (stage <= ZK_PROVE_SYNTHESIZE)
-            done->synth_ns += done->stage_ns[i];
-        else
-            done->gpu_ns += done->stage_ns[i];
-        ZK_TRY(status);
-    }
-    memcpy(done->proof, zk_prove_result(prover), sizeof done->proof);
-    if (worker_faults_lie(self)) done->proof[0] ^= 0x20; /* -A in place of A: well encoded, and wrong */
-    return CUZK_OK;
-}
-
-static cuzk_status prove(worker_lane *self, const zk_ipc_message *task, zk_ipc_message *done, zk_trace *trace,
-                         cuzk_err *err) {
-    loaded *c = NULL;
-    uint64_t start = zk_now_ns();
-    ZK_TRY(worker_take_job(self, task->job_id, false, trace, err));
-    const zk_job *job = self->current->job;
-    done->prepare_ns = zk_now_ns() - start;
-    if (task->partition >= job->n_partitions)
-        return ZK_FAIL(err, CUZK_INTERNAL, "partition %" PRIu32 " of %" PRIu32, task->partition, job->n_partitions);
-    start = zk_now_ns();
-    if (self->index) {
-        ZK_TRY(worker_join(&c, self, job->kind, job->sector_bytes, err));
-        done->already_loaded = true;
-    } else {
-        done->already_loaded = worker_find_circuit(self, job->kind, job->sector_bytes) != NULL;
-        ZK_TRY(worker_load(&c, self, job->kind, job->sector_bytes, task->plain, trace, err));
-        done->srs_load_ns = zk_now_ns() - start;
-    }
-    done->prepared = c->key->form == ZK_KEY_PREPARED;
-    const zk_partition_input *input = NULL;
-    zk_span *span = zk_span_open_kernel(trace, "inputs"); /* what was not made ahead */
-    cuzk_status status = worker_input(&input, self, c->program->n_hints, task->partition, err);
-    zk_span_close(trace, span);
-    done->input_ahead = input != &self->own;
-    if (status == CUZK_OK) {
-        zk_prove_request request = {
-            .hints = (const uint8_t(*)[32])input->hints,
-            .n_hints = input->n_hints,
-            .publics = (const uint8_t(*)[32])input->publics,
-            .n_publics = job->n_publics,
-            .blinding = self->w->options->blinding,
-        };
-        zk_prover *prover = c->provers[self->index];
-        worker_rest_others(self, c);
-        zk_prove_begin(prover, &request);
-        status = run_stages(self, prover, done, trace, err);
-    }
-    if (self->index) worker_part(self);
-    worker_input_done(self, input);
-    return status;
-}
 
 static void put_device_memory(zk_ipc_message *message, const worker_lane *self) {
     if (self->w->on_cuda && self->w->options->cuda_memory)
@@ -209,7 +148,7 @@ static cuzk_status run_task(worker_lane *self, const zk_ipc_message *task, cuzk_
         }
         break;
     case ZK_IPC_PROVE:
-        status = prove(self, task, &done, trace, &failure);
+        status = worker_prove(self, task, &done, trace, &failure);
         break;
     case ZK_IPC_LOAD:
         done.already_loaded = worker_find_circuit(self, (zk_proof_kind)task->kind, task->sector_bytes) != NULL;

@@ -6,6 +6,7 @@
 #define ZK_ENGINE_WORKER_IMPL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/cancel.h"
 #include "base/pool.h"
@@ -26,7 +27,10 @@ typedef struct loaded {
     zk_proving_key *key;
     zk_prover *provers[2]; /* of the lanes; the second may be NULL */
     uint64_t prover_bytes; /* of each, as planned */
-    bool has_multiples;    /* of short lists of points, or they were not to be had */
+    /* provers of the first lane that work together, the first of them provers[0]; 0: there are none */
+    zk_prover *group[ZK_IPC_MAX_GROUP];
+    unsigned n_group;
+    bool has_multiples; /* of short lists of points, or they were not to be had */
 } loaded;
 
 /* A job read from its spool file, shared by those who work on it. */
@@ -97,9 +101,11 @@ typedef struct worker_lane {
     unsigned index;
     int fd;
     queue incoming;
-    zk_cancel cancel;  /* of its task, where there are others */
-    open_job *current; /* main's, kept for its next partition */
-    zk_ahead *ahead;   /* NULL: nothing is made ahead */
+    zk_cancel cancel;   /* of its task, where there are others */
+    uint32_t partition; /* at hand */
+    atomic_bool yield;  /* of those that are proved together no further one is begun */
+    open_job *current;  /* main's, kept for its next partition */
+    zk_ahead *ahead;    /* NULL: nothing is made ahead */
     input_slot slots[ZK_WORKER_MAX_LOOKAHEAD + 2];
     unsigned n_slots;
     uint64_t n_asked;
@@ -114,6 +120,11 @@ cuzk_status worker_next_message(zk_ipc_message *message, worker_lane *self, cuzk
 cuzk_status worker_say(worker_lane *self, zk_ipc_message message, cuzk_err *err) ZK_MUST_USE;
 /* A stage begins: the daemon is told, and the fault meant for it happens. Main only. */
 cuzk_status worker_stage(worker_lane *self, const char *stage, cuzk_err *err) ZK_MUST_USE;
+
+/* ---- worker_prove.c: main only ---- */
+/* PROVE: one partition, or several where that is cheaper, the others told by PROVED. */
+cuzk_status worker_prove(worker_lane *self, const zk_ipc_message *task, zk_ipc_message *done, zk_trace *trace,
+                         cuzk_err *err) ZK_MUST_USE;
 
 /* ---- worker_faults.c: for tests; nothing of it happens without zk_worker_options.fault ---- */
 cuzk_status worker_faults_parse(worker_lane *self, const char *text, cuzk_err *err) ZK_MUST_USE;
@@ -145,8 +156,12 @@ void worker_release(worker_lane *self, zk_proof_kind kind, uint64_t bytes, uint6
 /* Before keys are loaded or evicted: nobody but the caller uses the device, until worker_widen. CANCELLED: while it
  * waited. First lane only, as the next. */
 cuzk_status worker_narrow(worker_lane *self, cuzk_err *err) ZK_MUST_USE;
-/* After that: the second lane has provers again, as far as there is room; multiples of points take what is left. */
+/* After that: the second lane has provers again, as far as there is room, or the first one several for partitions
+ * together; multiples of points take what is left. */
 void worker_widen(worker_lane *self);
+void worker_group_clear(loaded *circuit);
+/* No more than n partitions together, and the daemon knows. */
+cuzk_status worker_group_shrink(worker_lane *self, loaded *circuit, unsigned n, cuzk_err *err) ZK_MUST_USE;
 /* A circuit for the second lane, until worker_part. EXHAUSTED: it has no prover for that now. */
 cuzk_status worker_join(loaded **circuit, worker_lane *self, zk_proof_kind kind, uint64_t sector_bytes,
                         cuzk_err *err) ZK_MUST_USE;

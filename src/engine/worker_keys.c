@@ -16,6 +16,7 @@
 /* ---- memory ---- */
 
 static void unload(loaded *c) {
+    worker_group_clear(c);
     zk_prover_destroy(c->provers[1]);
     zk_prover_destroy(c->provers[0]);
     zk_proving_key_destroy(c->key);

@@ -1,6 +1,7 @@
 /* Two lanes: two partitions side by side on one device, each with a prover on a queue of its own. The first lane loads
  * and evicts; as nobody may use the device meanwhile, it takes the second one's provers away before, and makes them
- * anew after, for the circuits that are there then and as far as there is room. */
+ * anew after, for the circuits that are there then and as far as there is room. Where there is none, and points are
+ * streamed, the first lane gets several provers in their place, which work together (worker_prove.c). */
 #include <errno.h>
 #include <inttypes.h>
 #include <time.h>
@@ -49,9 +50,14 @@ static void take_provers_away(worker *w) {
 
 cuzk_status worker_narrow(worker_lane *self, cuzk_err *err) {
     worker *w = self->w;
+    bool had_group = false;
     ZK_TRY(await_beside(self, err));
-    if (!w->stream) return CUZK_OK;
-    take_provers_away(w);
+    for (loaded *c = w->circuits; c; c = c->next) {
+        had_group |= c->n_group > 0;
+        worker_group_clear(c);
+    }
+    if (!w->stream && !had_group) return CUZK_OK;
+    if (w->stream) take_provers_away(w);
     zk_ipc_message m = {.type = ZK_IPC_LANES, .n_lanes = 1, .bytes = w->beside_bytes};
     w->beside_bytes = 0;
     return worker_say(self, m, err);
@@ -95,6 +101,41 @@ static cuzk_status tell_lanes(worker_lane *self, cuzk_err *err) {
         ZK_TRY(worker_say(self, m, err));
     }
     return CUZK_OK;
+}
+
+/* ---- several provers for one lane ---- */
+
+void worker_group_clear(loaded *c) {
+    while (c->n_group > 1) zk_prover_destroy(c->group[--c->n_group]);
+    c->n_group = 0;
+}
+
+static cuzk_status tell_group(worker_lane *self, const loaded *c, cuzk_err *err) {
+    return worker_say(self,
+                      (zk_ipc_message){.type = ZK_IPC_LANES,
+                                       .kind = c->kind,
+                                       .sector_bytes = c->sector_bytes,
+                                       .n_lanes = 1,
+                                       .n_group = c->n_group},
+                      err);
+}
+
+cuzk_status worker_group_shrink(worker_lane *self, loaded *c, unsigned n, cuzk_err *err) {
+    while (c->n_group > n) zk_prover_destroy(c->group[--c->n_group]);
+    return tell_group(self, c, err);
+}
+
+/* A circuit whose points do not fit the device has all of it reserved, and is alone there. */
+static void make_group(worker_lane *self) {
+    loaded *c = self->w->circuits;
+    cuzk_err why = {0};
+    if (!c || c->next || self->w->stream) return;
+    c->group[0] = c->provers[0];
+    cuzk_status status = zk_prove_together_make(c->group, &c->n_group, ZK_IPC_MAX_GROUP, &why);
+    if (status == CUZK_OK && c->n_group > 1) status = tell_group(self, c, &why);
+    if (status == CUZK_OK && c->n_group > 1) return;
+    if (status != CUZK_OK) ZK_LOG_INFO("partitions are proved one by one", zk_kv_str("why", why.message));
+    worker_group_clear(c);
 }
 
 static void set_narrowed(worker *w, bool narrowed) {
@@ -159,6 +200,7 @@ void worker_widen(worker_lane *self) {
     bool alone = !self->w->beside_busy; /* else worker_narrow was cancelled, and all is as it was */
     pthread_mutex_unlock(&self->w->lock);
     if (alone) make_second(self);
+    if (alone) make_group(self);
     if (alone) store_multiples(self);
     set_narrowed(self->w, false);
 }

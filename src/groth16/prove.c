@@ -505,6 +505,28 @@ cuzk_status zk_prove_together_check(const zk_prover *prover, unsigned n, cuzk_er
     return zk_proof_check(key->program, n * (prover->some_bits->bytes + 512), err);
 }
 
+cuzk_status zk_prove_together_make(zk_prover *provers[], unsigned *n, unsigned most, cuzk_err *err) {
+    zk_prover *first = provers[0];
+    cuzk_err why = {0};
+    *n = 1;
+    if (!zk_proving_key_streams_bits(first->key)) return CUZK_OK;
+    for (cuzk_status status = CUZK_OK; *n < most && *n < ZK_MAX_MASKS;) {
+        zk_prover **next = &provers[*n];
+        status = create(next, first->key, false, first->stream, first->pool, &why);
+        if (status == CUZK_OK) status = zk_prove_together_check(first, *n + 1, &why);
+        if (status == CUZK_OK) {
+            ++*n;
+            continue;
+        }
+        zk_prover_destroy(*next);
+        *next = NULL;
+        if (status == CUZK_OUT_OF_MEMORY) break;
+        if (err) *err = why;
+        return status;
+    }
+    return CUZK_OK;
+}
+
 cuzk_status zk_prove_full(zk_prover *p, zk_trace *trace, cuzk_err *err) {
     if (p->failed || p->full_done || p->next != ZK_PROVE_MSM)
         return ZK_FAIL(err, CUZK_INTERNAL, "prover: sums over full points asked for, they are not next");

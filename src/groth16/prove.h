@@ -86,6 +86,9 @@ const uint8_t *zk_prove_result(const zk_prover *prover);
  * *failed: the prover that is to blame (one that stands for all of them where none is); all have to begin anew.
  * zk_prove_together_check: OUT_OF_MEMORY where the device has no room for n provers like this one, which are there. */
 cuzk_status zk_prove_together_check(const zk_prover *prover, unsigned n, cuzk_err *err) ZK_MUST_USE;
+/* Makes provers[1] and on, which lend each other their memory, beside provers[0], which is there: as many as there is
+ * room for, `most` at most. *n: of all; 1 where points of bits are not streamed. After a failure those are left. */
+cuzk_status zk_prove_together_make(zk_prover *provers[], unsigned *n, unsigned most, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_prove_full(zk_prover *prover, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_prove_bits(zk_prover *const provers[], unsigned n, unsigned *failed, zk_trace *trace,
                           cuzk_err *err) ZK_MUST_USE;

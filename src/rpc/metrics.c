@@ -210,6 +210,8 @@ static void print(FILE *out, const zk_engine_status *st) {
     put(out, "cuzk_preemptions_total", "counter", "Times that urgent work stopped other work.", st->n_preempted);
     put(out, "cuzk_partitions_prepared_ahead_total", "counter",
         "Partitions whose inputs were made beside the proof of another.", st->n_prepared_ahead);
+    put(out, "cuzk_partitions_together_total", "counter",
+        "Partitions proved together with another, as points that are streamed come once for all.", st->n_together);
     put_memory(out, st);
     put_seconds(out, "cuzk_traced_seconds_total", "Time of partitions.", st->traced_ns);
     put_seconds(out, "cuzk_unaccounted_seconds_total", "Time of partitions that no span covers.", st->unaccounted_ns);

@@ -157,6 +157,7 @@ static void put_counters(zk_json_writer *j, const zk_engine_status *st) {
     zk_json_put_u64(j, "wrong_proofs", st->n_wrong_proofs);
     zk_json_put_u64(j, "preemptions", st->n_preempted);
     zk_json_put_u64(j, "prepared_ahead", st->n_prepared_ahead);
+    zk_json_put_u64(j, "proved_together", st->n_together);
     zk_json_end(j);
 }
 
