@@ -149,6 +149,34 @@ cuzk_status zk_cuda_msm_g2_stored(struct zk_g2_affine *result, zk_cuda *device, 
 void zk_cuda_msm_bytes(size_t *best, size_t *least, const zk_cuda *device, const zk_cuda_bases *bases);
 void zk_cuda_masked_sum_bytes(size_t *best, size_t *least, const zk_cuda *device, int group, size_t n);
 
+/* ---- sums over bits of fixed bases, by signs (signs.cuh) ----
+ *
+ * Bases that many masks share, in groups of `together`: of each group all sums with signs, up to a sign of the whole,
+ * 2^(together-1) points. A sum under a mask is then one addition a group. For bases of order r and infinity; see
+ * signs.cuh for others. */
+#define ZK_CUDA_SIGNS_MOST 4u
+typedef struct zk_cuda_signs {
+    zk_dptr sums; /* [groups][2^(together-1)], device memory of zk_cuda_signs_bytes */
+    size_t n;     /* bases */
+    int group;
+    unsigned together;  /* 2 to ZK_CUDA_SIGNS_MOST */
+    uint64_t total[24]; /* affine, the sum of all bases; set by zk_cuda_signs_build */
+} zk_cuda_signs;
+/* Whether lists of n bases gain: not short ones, whose sums take no time, nor those too long for the kernels. */
+bool zk_cuda_signs_pay(size_t n, unsigned together);
+size_t zk_cuda_signs_bytes(int group, size_t n, unsigned together);
+/* Where in table->sums the bases have to be before the table is built over them. */
+zk_dptr zk_cuda_signs_bases(const zk_cuda_signs *table);
+/* Any points. *kept: it failed before anything happened, the bases are still where they were. */
+cuzk_status zk_cuda_signs_build(bool *kept, zk_cuda_signs *table, zk_cuda *device, cuzk_err *err) ZK_MUST_USE;
+/* As zk_cuda_masked_sum_*, and its device memory. */
+cuzk_status zk_cuda_signs_sum_g1(struct zk_g1_affine *result, zk_cuda *device, const zk_cuda_signs *table, zk_dptr bits,
+                                 cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_signs_sum_g2(struct zk_g2_affine *result, zk_cuda *device, const zk_cuda_signs *table, zk_dptr bits,
+                                 cuzk_err *err) ZK_MUST_USE;
+void zk_cuda_signs_sum_bytes(size_t *best, size_t *least, const zk_cuda *device, int group, size_t n,
+                             unsigned together);
+
 /* ---- bases in host memory ----
  *
  * For devices that cannot hold a key. bases: [n] affine in the device's form, in host memory from zk_cuda_host_alloc

@@ -1,6 +1,7 @@
 /* MSM and masked sum in G1. */
 #include "msm_stored.cuh"
 #include "msm_streamed.cuh"
+#include "signs.cuh"
 
 namespace zk {
 template void msm_bytes<fp>(size_t *, size_t *, const zk_cuda *, const zk_cuda_bases &);
@@ -8,6 +9,7 @@ template void msm_way<fp>(zk_cuda_msm_way *, const zk_cuda *, const zk_cuda_base
 template void masked_sum_bytes<fp>(size_t *, size_t *, const zk_cuda *, size_t);
 template void streamed_bytes<fp>(size_t *, size_t *, const zk_cuda *, int, size_t);
 template cuzk_status bases_prepare<fp>(const zk_cuda_bases *, zk_cuda *, cuzk_err *);
+template cuzk_status signs_build<fp>(bool *, zk_cuda_signs *, zk_cuda *, cuzk_err *);
 } // namespace zk
 
 extern "C" {
@@ -23,6 +25,10 @@ cuzk_status zk_cuda_msm_g1_stored(struct zk_g1_affine *result, zk_cuda *device, 
 cuzk_status zk_cuda_masked_sum_g1(struct zk_g1_affine *result, zk_cuda *device, zk_dptr bases, zk_dptr bits, size_t n,
                                   cuzk_err *err) {
     return zk::guarded(err, "masked sum", [&] { return zk::masked_sum<zk::fp>(result, device, bases, bits, n, err); });
+}
+cuzk_status zk_cuda_signs_sum_g1(struct zk_g1_affine *result, zk_cuda *device, const zk_cuda_signs *table, zk_dptr bits,
+                                 cuzk_err *err) {
+    return zk::guarded(err, "masked sum", [&] { return zk::signs_sum<zk::fp>(result, device, table, bits, err); });
 }
 cuzk_status zk_cuda_msm_g1_streamed(struct zk_g1_affine *result, zk_cuda *device, const struct zk_g1_affine *bases,
                                     zk_dptr scalars, size_t n, cuzk_err *err) {

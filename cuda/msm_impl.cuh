@@ -160,21 +160,11 @@ template <class F> size_t sum_carve(sum_workspace<F> *w, void *base, const zk_cu
     return memory.used;
 }
 
-/* += the sum of a slice, n > 0. */
+/* += the sum of the points that w.refs name, count > 0. */
 template <class F>
-cuzk_status sum_slice(xyzz<F> *result, zk_cuda *d, sum_workspace<F> &w, const affine<F> *bases, const u64 *bits, u32 n,
-                      cuzk_err *err) {
+cuzk_status sum_refs(xyzz<F> *result, zk_cuda *d, sum_workspace<F> &w, const affine<F> *bases, u32 count,
+                     cuzk_err *err) {
     add_chain<F> &c = w.chain;
-    const u32 blocks = ceil_div(n, (u64)MASK_WORDS * 64);
-    ZK_RUN_BARRIERS(mask_count, blocks, 256, 0, d->main, w.partial, bits, n);
-    ZK_CUDA_TRY(cudaMemsetAsync(w.partial + blocks, 0, sizeof(u64), d->main));
-    ZK_RUN_BARRIERS(scan_sums, 1, 256, 0, d->main, w.partial, blocks + 1);
-    ZK_CUDA_TRY(cudaMemcpyAsync(d->pinned[0], w.partial + blocks, sizeof(u64), cudaMemcpyDeviceToHost, d->main));
-    ZK_RUN_BARRIERS(mask_refs, blocks, 256, 0, d->main, w.refs, w.partial, bits, n);
-    ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
-    const u32 count = (u32) * (const u64 *)d->pinned[0];
-    if (count == 0) return CUZK_OK;
-
     u32 rounds = 0, left = count, first = 0;
     c.device = d;
     c.stream = d->main;
@@ -201,6 +191,21 @@ cuzk_status sum_slice(xyzz<F> *result, zk_cuda *d, sum_workspace<F> &w, const af
     const xyzz<F> *host = (const xyzz<F> *)d->pinned[0];
     for (u32 i = 0; i < SUM_BLOCKS; i++) xyzz_add(*result, host[i]);
     return CUZK_OK;
+}
+
+/* += the sum of a slice, n > 0. */
+template <class F>
+cuzk_status sum_slice(xyzz<F> *result, zk_cuda *d, sum_workspace<F> &w, const affine<F> *bases, const u64 *bits, u32 n,
+                      cuzk_err *err) {
+    const u32 blocks = ceil_div(n, (u64)MASK_WORDS * 64);
+    ZK_RUN_BARRIERS(mask_count, blocks, 256, 0, d->main, w.partial, bits, n);
+    ZK_CUDA_TRY(cudaMemsetAsync(w.partial + blocks, 0, sizeof(u64), d->main));
+    ZK_RUN_BARRIERS(scan_sums, 1, 256, 0, d->main, w.partial, blocks + 1);
+    ZK_CUDA_TRY(cudaMemcpyAsync(d->pinned[0], w.partial + blocks, sizeof(u64), cudaMemcpyDeviceToHost, d->main));
+    ZK_RUN_BARRIERS(mask_refs, blocks, 256, 0, d->main, w.refs, w.partial, bits, n);
+    ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
+    const u32 count = (u32) * (const u64 *)d->pinned[0];
+    return count ? sum_refs(result, d, w, bases, count, err) : CUZK_OK;
 }
 
 /* Slices are whole words of the mask. */

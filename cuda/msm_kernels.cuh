@@ -278,6 +278,16 @@ __global__ void __launch_bounds__(ADD_THREADS, MIN_BLOCKS)
     }
 }
 
+/* Sums first, first + 1, ... of the pool as affine points. */
+template <class F>
+__global__ void __launch_bounds__(256) pool_to_points(affine<F> *out, point_source<F> source, u32 first, u32 n) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const affine<F> p = source.get(REF_POOL | (first + i));
+    store(&out[i].x, p.x);
+    store(&out[i].y, p.y);
+}
+
 /* x of each base, 64 bytes apart. */
 __global__ void __launch_bounds__(256) spread_x(uint4 *base_x, const affine<fp> *bases, u32 n);
 

@@ -44,15 +44,6 @@ __global__ void __launch_bounds__(256) numbers_with_bit(u64 *words, u32 n_words,
 /* Pool indices, not refs; then no sum. */
 constexpr u32 NO_OTHER = REF_NONE;
 
-template <class F>
-__global__ void __launch_bounds__(256) pool_to_points(affine<F> *out, point_source<F> source, u32 first, u32 n) {
-    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n) return;
-    const affine<F> p = source.get(REF_POOL | (first + i));
-    store(&out[i].x, p.x);
-    store(&out[i].y, p.y);
-}
-
 template <class F> struct curve_layer;
 template <> struct curve_layer<fp> {
     typedef zk_g1_affine point;

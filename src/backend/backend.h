@@ -60,7 +60,8 @@ typedef struct zk_resident_points {
     zk_backend *backend;
     zk_group group;
     size_t n;
-    bool streamed; /* not on the device: every sum has to bring them there, so it pays to make several together */
+    bool streamed;     /* not on the device: every sum has to bring them there, so it pays to make several together */
+    unsigned together; /* 0, or the device keeps signed sums of so many points each, which serve masked sums alone */
 } zk_resident_points;
 
 typedef struct zk_selection {

@@ -298,6 +298,9 @@ static cuzk_status stage_msm(zk_stream *stream, const zk_resident_points *points
     const cuda_points *p = (const cuda_points *)points;
     zk_cuda *device = queue_of(stream, points->backend);
     zk_dptr s = memory_of(scalars) + first * sizeof(zk_fr);
+    if (points->together)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "msm: of %zu points there are signed sums of %u, for masked sums",
+                       points->n, points->together);
     if (points->group == ZK_G1) {
         zk_g1_affine result;
         ZK_TRY(p->host ? zk_cuda_msm_g1_streamed(&result, device, p->host, s, points->n, err)
@@ -319,13 +322,15 @@ static cuzk_status stage_masked_sum(zk_stream *stream, const zk_resident_points 
     zk_dptr b = memory_of(bits);
     if (points->group == ZK_G1) {
         zk_g1_affine result;
-        ZK_TRY(p->host ? zk_cuda_masked_sum_g1_streamed(&result, device, p->host, b, points->n, err)
-                       : zk_cuda_masked_sum_g1(&result, device, p->bases.points, b, points->n, err));
+        ZK_TRY(p->host            ? zk_cuda_masked_sum_g1_streamed(&result, device, p->host, b, points->n, err)
+               : points->together ? zk_cuda_signs_sum_g1(&result, device, &p->signs, b, err)
+                                  : zk_cuda_masked_sum_g1(&result, device, p->bases.points, b, points->n, err));
         zk_g1_from_affine(&sum->g1, &result);
     } else {
         zk_g2_affine result;
-        ZK_TRY(p->host ? zk_cuda_masked_sum_g2_streamed(&result, device, p->host, b, points->n, err)
-                       : zk_cuda_masked_sum_g2(&result, device, p->bases.points, b, points->n, err));
+        ZK_TRY(p->host            ? zk_cuda_masked_sum_g2_streamed(&result, device, p->host, b, points->n, err)
+               : points->together ? zk_cuda_signs_sum_g2(&result, device, &p->signs, b, err)
+                                  : zk_cuda_masked_sum_g2(&result, device, p->bases.points, b, points->n, err));
         zk_g2_from_affine(&sum->g2, &result);
     }
     return CUZK_OK;

@@ -30,6 +30,7 @@ typedef struct cuda_program {
     struct {
         const char *name;
         bool masked;
+        unsigned together; /* points of a signed sum; 1: the points themselves */
     } placed[ZK_PROOF_MAX_SUMS];
 } cuda_program;
 
@@ -47,10 +48,13 @@ struct zk_stream {
     zk_cuda *queue;
 };
 
-/* Points on the device, with or without stored multiples, or in host memory that the device reads slice by slice. */
+/* Points on the device, with or without stored multiples; or signed sums of them in their place; or in host memory that
+ * the device reads slice by slice. */
 typedef struct cuda_points {
     zk_resident_points base;
-    zk_cuda_bases bases; /* points: 0 when in host memory */
+    zk_dptr memory;      /* 0 when in host memory */
+    zk_cuda_bases bases; /* points: in `memory`; 0 when they are not there */
+    zk_cuda_signs signs; /* if base.together; sums: `memory` */
     void *host;
 } cuda_points;
 
@@ -74,8 +78,8 @@ cuzk_status zk_cuda_proof_check(const zk_resident_program *resident, size_t lent
 void zk_cuda_needs_default(cuda_program *program);
 /* What has to stay free in one piece while points are placed, so that proofs of every loaded program have room. */
 size_t zk_cuda_keep_bytes(const cuda_backend *cuda);
-/* Whether points of this name are to lie on the device if they can. */
-bool zk_cuda_wants_points(const cuda_backend *cuda, const char *name, bool masked);
+/* Whether points of this name are to lie on the device if they can. *together: as what. */
+bool zk_cuda_wants_points(unsigned *together, const cuda_backend *cuda, const char *name, bool masked);
 /* Workspace for a queue beside the device's own, while as much is left for that. OUT_OF_MEMORY if that is too little.
  */
 cuzk_status zk_cuda_queue_bytes(size_t *bytes, const cuda_backend *cuda, cuzk_err *err) ZK_MUST_USE;

@@ -93,16 +93,54 @@ void zk_cuda_proof_plan(const zk_backend *backend, const zk_proof_shape *shape, 
 
 /* ---- where points lie ---- */
 
+/* Of the points of a sum, or of signed sums of so many of them. */
+static size_t points_bytes(const zk_proof_shape *shape, unsigned sum, unsigned together) {
+    zk_group group = shape->sum[sum].group;
+    size_t n = shape->sum[sum].n;
+    return zk_cuda_alloc_bytes(together > 1 ? zk_cuda_signs_bytes((int)group, n, together)
+                                            : n * cuda_point_bytes(group));
+}
+
 static size_t key_bytes(const zk_proof_shape *shape) {
     size_t bytes = 0;
-    for (unsigned i = 0; i < shape->n_sums; i++)
-        bytes += zk_cuda_alloc_bytes(shape->sum[i].n * cuda_point_bytes(shape->sum[i].group));
+    for (unsigned i = 0; i < shape->n_sums; i++) bytes += points_bytes(shape, i, 1);
     return bytes;
+}
+
+/* Additions of a masked sum, in those of G1. About half of the bits of long lists are set: 0.478 to 0.503 of those of
+ * PoRep and empty sector updates; lists of the other circuits, 0.36 to 0.48, are short. */
+static double additions(const zk_proof_shape *shape, unsigned sum, unsigned together) {
+    double weight = shape->sum[sum].group == ZK_G1 ? 1 : 3.5;
+    return weight * (double)shape->sum[sum].n / (together > 1 ? together : 2);
+}
+
+/* Which lists of bit points become signed sums of how many: each time what saves most additions a byte. More than three
+ * together save little, so that they may take half of what is left. */
+static void choose_signs(unsigned together[ZK_PROOF_MAX_SUMS], const zk_proof_shape *shape, size_t room) {
+    for (unsigned i = 0; i < shape->n_sums; i++) together[i] = 1;
+    for (;;) {
+        double best = 0;
+        unsigned best_sum = 0, best_k = 0;
+        for (unsigned i = 0; i < shape->n_sums; i++)
+            for (unsigned k = together[i] < 3 ? 3 : together[i] + 1; k <= ZK_CUDA_SIGNS_MOST; k++) {
+                if (!shape->sum[i].masked || !zk_cuda_signs_pay(shape->sum[i].n, k)) continue;
+                size_t more = points_bytes(shape, i, k) - points_bytes(shape, i, together[i]);
+                double saves = additions(shape, i, together[i]) - additions(shape, i, k);
+                if (more > (k > 3 ? room / 2 : room) || saves <= best * (double)more) continue;
+                best = saves / (double)more;
+                best_sum = i;
+                best_k = k;
+            }
+        if (!best_k) return;
+        room -= points_bytes(shape, best_sum, best_k) - points_bytes(shape, best_sum, together[best_sum]);
+        together[best_sum] = best_k;
+    }
 }
 
 /* Copies of bit points are never hidden behind the work on them, those of full points are: so bit points first, in the
  * order in which they come, then the smaller lists of full points. */
-static void place_points(cuda_program *program, const zk_proof_shape *shape, size_t room) {
+static void place_points(cuda_program *program, const zk_proof_shape *shape, const unsigned together[ZK_PROOF_MAX_SUMS],
+                         size_t room) {
     bool seen[ZK_PROOF_MAX_SUMS] = {false};
     program->n_placed = 0;
     for (unsigned turn = 0; turn < shape->n_sums; turn++) {
@@ -114,10 +152,11 @@ static void place_points(cuda_program *program, const zk_proof_shape *shape, siz
             if (better) best = i;
         }
         seen[best] = true;
-        size_t bytes = zk_cuda_alloc_bytes(shape->sum[best].n * cuda_point_bytes(shape->sum[best].group));
+        size_t bytes = points_bytes(shape, best, together[best]);
         if (bytes > room) continue;
         room -= bytes;
         program->placed[program->n_placed].name = shape->sum[best].name;
+        program->placed[program->n_placed].together = together[best];
         program->placed[program->n_placed++].masked = shape->sum[best].masked;
     }
 }
@@ -161,7 +200,11 @@ cuzk_status zk_cuda_proof_reserve(const zk_resident_program *resident, const zk_
     /* Points are worth more than the last tenth of an MSM's speed. */
     size_t room = there - held - needs->least, points = key_bytes(shape);
     program->keep = points > room ? needs->least : zk_min_size(needs->best, needs->least + (room - points));
-    place_points(program, shape, there - held - program->keep);
+    /* Signed sums are worth less than the speed of the MSMs of two provers side by side. */
+    size_t provers = zk_max_size(needs->best, 2 * (needs->vectors + needs->queue_best) + needs->kept);
+    unsigned together[ZK_PROOF_MAX_SUMS];
+    choose_signs(together, shape, room + needs->least > points + provers ? room + needs->least - points - provers : 0);
+    place_points(program, shape, together, there - held - program->keep);
     cuda->loading = program;
     return CUZK_OK;
 }
@@ -172,11 +215,15 @@ size_t zk_cuda_keep_bytes(const cuda_backend *cuda) {
     return keep + (cuda->loading ? cuda->loading->needs.kept : 0) + tables_in_turn(cuda);
 }
 
-bool zk_cuda_wants_points(const cuda_backend *cuda, const char *name, bool masked) {
+bool zk_cuda_wants_points(unsigned *together, const cuda_backend *cuda, const char *name, bool masked) {
     const cuda_program *p = cuda->loading;
+    *together = 1;
     if (!p) return true;
-    for (unsigned i = 0; i < p->n_placed; i++)
-        if (p->placed[i].masked == masked && strcmp(p->placed[i].name, name) == 0) return true;
+    for (unsigned i = 0; i < p->n_placed; i++) {
+        if (p->placed[i].masked != masked || strcmp(p->placed[i].name, name) != 0) continue;
+        *together = p->placed[i].together;
+        return true;
+    }
     return false;
 }
 

@@ -1,4 +1,5 @@
-/* Points of the CUDA backend: on the device where proofs have room beside them, else in pinned host memory. */
+/* Points of the CUDA backend: on the device where proofs have room beside them, bit points as signed sums where there
+ * is room for those, else in pinned host memory. */
 #include "base/alloc.h"
 #include "base/bitmap.h"
 #include "base/rand.h"
@@ -12,7 +13,7 @@ void zk_cuda_points_plan(const zk_backend *backend, const char *name, zk_group g
 void zk_cuda_points_unload(zk_resident_points *points) {
     cuda_points *p = (cuda_points *)points;
     zk_cuda *device = cuda_of(points->backend)->device;
-    zk_cuda_free(device, p->bases.points);
+    zk_cuda_free(device, p->memory);
     zk_cuda_free(device, p->bases.multiples);
     zk_cuda_host_free(device, p->host);
     free(p);
@@ -21,16 +22,27 @@ void zk_cuda_points_unload(zk_resident_points *points) {
 static cuzk_status points_create(cuda_points **points, zk_backend *backend, const zk_points_source *source, size_t n,
                                  bool masked, cuzk_err *err) {
     const cuda_backend *cuda = cuda_of(backend);
-    size_t bytes = n * cuda_point_bytes(source->group);
+    size_t bytes = n * cuda_point_bytes(source->group), keep = zk_cuda_keep_bytes(cuda);
+    unsigned together;
     cuzk_err none = {0};
     cuda_points *p = zk_calloc(1, sizeof *p);
     if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "points %s: out of memory", source->name);
     p->base = (zk_resident_points){backend, source->group, n};
     zk_cuda_bases_plan(&p->bases, (int)source->group, n, 0);
     cuzk_status status = CUZK_OUT_OF_MEMORY;
-    if (zk_cuda_wants_points(cuda, source->name, masked))
-        status =
-            zk_cuda_alloc_beside(&p->bases.points, cuda->device, bytes, zk_cuda_keep_bytes(cuda), source->name, &none);
+    if (zk_cuda_wants_points(&together, cuda, source->name, masked)) {
+        if (together > 1) {
+            size_t table = zk_cuda_signs_bytes((int)source->group, n, together);
+            status = zk_cuda_alloc_beside(&p->memory, cuda->device, table, keep, source->name, &none);
+            p->signs = (zk_cuda_signs){p->memory, n, (int)source->group, together, {0}};
+            p->bases.points = zk_cuda_signs_bases(&p->signs);
+        }
+        if (status == CUZK_OUT_OF_MEMORY) {
+            status = zk_cuda_alloc_beside(&p->memory, cuda->device, bytes, keep, source->name, &none);
+            p->signs.together = 0;
+            p->bases.points = p->memory;
+        }
+    }
     if (status == CUZK_OUT_OF_MEMORY) {
         status = zk_cuda_host_alloc(&p->host, cuda->device, bytes, source->name, err);
         p->base.streamed = true;
@@ -77,6 +89,22 @@ static cuzk_status fill(size_t *bad, const cuda_points *full, const cuda_points 
                                    err);
 }
 
+/* Points become signed sums of themselves, if that was planned and there is room for the work. */
+static cuzk_status build_signs(cuda_points *p, cuzk_err *err) {
+    bool kept;
+    cuzk_err none = {0};
+    if (p->signs.together < 2) return CUZK_OK;
+    cuzk_status status = zk_cuda_signs_build(&kept, &p->signs, cuda_of(p->base.backend)->device, &none);
+    if (status == CUZK_OK) {
+        p->bases.points = 0;
+        p->base.together = p->signs.together;
+        return CUZK_OK;
+    }
+    if (status == CUZK_OUT_OF_MEMORY && kept) return CUZK_OK;
+    if (err) *err = none;
+    return status;
+}
+
 cuzk_status zk_cuda_points_load(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
                                 zk_backend *backend, const zk_points_source *source, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
@@ -96,6 +124,7 @@ cuzk_status zk_cuda_points_load(zk_resident_points **full, zk_resident_points **
         status = CUZK_BAD_INPUT;
         goto out;
     }
+    if (bit_points) ZK_GOTO(build_signs(bit_points, err));
     *full = &full_points->base;
     if (bits) *bits = bit_points ? &bit_points->base : NULL;
     full_points = bit_points = NULL;
@@ -113,7 +142,7 @@ cuzk_status zk_cuda_points_speed_up(zk_resident_points *points, cuzk_err *err) {
     size_t keep = zk_cuda_keep_bytes(cuda), there = zk_cuda_bytes_in_a_row(cuda->device), best, least;
     zk_cuda_bases planned;
     cuzk_err none = {0};
-    if (p->host || p->bases.multiples || there <= keep) return CUZK_OK;
+    if (!p->bases.points || p->bases.multiples || there <= keep) return CUZK_OK;
     zk_cuda_bases_plan(&planned, (int)points->group, points->n, there - keep);
     if (planned.planes < 2) return CUZK_OK;
     zk_cuda_msm_bytes(&best, &least, cuda->device, &planned);
@@ -139,6 +168,9 @@ cuzk_status zk_cuda_points_in_subgroup(bool *good, const zk_resident_points *poi
     if (p->host)
         return ZK_FAIL(err, CUZK_UNSUPPORTED, "subgroup: %s has no room for %zu points", zk_cuda_name(device),
                        points->n);
+    if (points->together)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "subgroup: of %zu points there are signed sums of %u", points->n,
+                       points->together);
     ZK_TRY(zk_rand_bytes(seed, sizeof seed, err));
     return zk_cuda_points_subgroup(good, device, (int)points->group,
                                    p->bases.points + first * cuda_point_bytes(points->group), n, seed, err);

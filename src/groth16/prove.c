@@ -292,6 +292,11 @@ static cuzk_status compact_bits(zk_prover *const provers[], unsigned n, unsigned
     return CUZK_OK;
 }
 
+static const char *unit_of(const zk_resident_points *points) {
+    static const char *const unit[] = {"points", "points", "points by twos", "points by threes", "points by fours"};
+    return points->together < sizeof unit / sizeof unit[0] ? unit[points->together] : unit[0];
+}
+
 static cuzk_status masked_sums(zk_point_sum *sums, zk_prover *const provers[], unsigned n,
                                const zk_resident_points *points, const char *name, zk_trace *trace, cuzk_err *err) {
     const zk_buffer *bits[ZK_MAX_MASKS];
@@ -299,7 +304,7 @@ static cuzk_status masked_sums(zk_point_sum *sums, zk_prover *const provers[], u
     zk_span *span = zk_span_open_kernel(trace, name);
     ZK_TRY(zk_stage_masked_sums(provers[0]->stream, points, bits, n, sums, err));
     ZK_TRY(wait(provers[0], err));
-    zk_span_count(span, "points", n * (uint64_t)points->n);
+    zk_span_count(span, unit_of(points), n * (uint64_t)points->n);
     zk_span_close(trace, span);
     return CUZK_OK;
 }

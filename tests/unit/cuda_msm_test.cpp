@@ -57,6 +57,9 @@ struct g1 {
     static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_masked_sum_g1(r, device, b, s, n, err);
     }
+    static cuzk_status by_signs(affine *r, const zk_cuda_signs *t, zk_dptr s, cuzk_err *err) {
+        return zk_cuda_signs_sum_g1(r, device, t, s, err);
+    }
 };
 struct g2 {
     typedef zk_g2_affine affine;
@@ -82,6 +85,9 @@ struct g2 {
     static constexpr int group = 1;
     static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_masked_sum_g2(r, device, b, s, n, err);
+    }
+    static cuzk_status by_signs(affine *r, const zk_cuda_signs *t, zk_dptr s, cuzk_err *err) {
+        return zk_cuda_signs_sum_g2(r, device, t, s, err);
     }
 };
 
@@ -373,6 +379,212 @@ template <class G> void masks() {
     }
 }
 
+/* ---- sums by signs ---- */
+
+template <class G> zk_fr sum_of_logs(const problem<G> &p, const std::vector<uint64_t> &bits) {
+    zk_fr sum = zk_fr_zero;
+    for (size_t i = 0; i < p.logs.size(); i++)
+        if (bits[i / 64] >> (i % 64) & 1) zk_fr_add(&sum, &sum, &p.logs[i]);
+    return sum;
+}
+
+/* A table's memory with the bases in it, all else 0xff. */
+template <class G> void place_bases(zk_cuda_signs *t, const problem<G> &p, unsigned together) {
+    cuzk_err err = {};
+    const size_t n = p.bases.size(), point = sizeof(typename G::affine);
+    const size_t bytes = zk_cuda_signs_bytes(G::group, n, together);
+    memset(t, 0xff, sizeof *t);
+    t->n = n;
+    t->group = G::group;
+    t->together = together;
+    ZK_CHECK(bytes == (n + together - 1) / together * point << (together - 1));
+    ZK_CHECK_OK(zk_cuda_alloc(&t->sums, device, bytes, "signed sums", &err), err);
+    ZK_CHECK_OK(zk_cuda_fill(device, t->sums, 0xff, bytes, &err), err);
+    const zk_dptr at = zk_cuda_signs_bases(t);
+    ZK_CHECK(at >= t->sums && at + n * point <= t->sums + bytes);
+    if (n) ZK_CHECK_OK(zk_cuda_upload(device, at, p.bases.data(), n * point, &err), err);
+}
+
+/* Masks: none, all, every other, random, the ends; what follows the last bit is anything. */
+template <class G> void check_signs(const problem<G> &p, const char *what) {
+    const size_t n = p.bases.size(), n_words = (n + 63) / 64;
+    for (unsigned together = 2; together <= ZK_CUDA_SIGNS_MOST; together++) {
+        cuzk_err err = {};
+        zk_cuda_signs t;
+        bool kept;
+        const size_t before = zk_cuda_bytes_free(device);
+        place_bases(&t, p, together);
+        poison();
+        ZK_CHECK_OK(zk_cuda_signs_build(&kept, &t, device, &err), err);
+        std::vector<uint64_t> bits(n_words, ~(uint64_t)0);
+        const zk_fr all = sum_of_logs(p, bits);
+        typename G::affine got;
+        memcpy(&got, t.total, sizeof got);
+        expect<G>(&got, &all, what, n);
+        for (int kind = 0; kind < 6; kind++) {
+            for (uint64_t &w : bits) {
+                static const uint64_t words[] = {0, ~(uint64_t)0, 0x5555555555555555, 0xaaaaaaaaaaaaaaaa};
+                w = kind < 4 ? words[kind] : kind == 4 ? zk_test_rand(&rng) : 0;
+            }
+            if (kind == 5 && n) {
+                bits[0] |= 1;
+                bits[n_words - 1] |= (uint64_t)1 << (n - 1) % 64;
+            }
+            if (kind % 2 && n % 64) bits[n_words - 1] |= ~(uint64_t)0 << n % 64;
+            const zk_fr want = sum_of_logs(p, bits);
+            zk_dptr mask = put(bits.data(), n_words * 8);
+            memset(&got, 0xff, sizeof got);
+            poison();
+            ZK_CHECK_OK(G::by_signs(&got, &t, mask, &err), err);
+            expect<G>(&got, &want, what, n);
+            zk_cuda_free(device, mask);
+        }
+        zk_cuda_free(device, t.sums);
+        ZK_CHECK(zk_cuda_bytes_free(device) == before);
+    }
+}
+
+template <class G> void signs_sizes() {
+    open_once();
+    static const size_t counts[] = {0, 1, 2, 3, 4, 5, 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 4095, 4096, 4097};
+    for (size_t n : counts) {
+        problem<G> p;
+        make(&p, n);
+        check_signs(p, "sum by signs");
+    }
+    if (EMULATED) return;
+    for (size_t n : {((size_t)1 << 18) - 1, (size_t)1 << 18, ((size_t)1 << 18) + 1, (size_t)3 << 20}) {
+        problem<G> p;
+        make(&p, n);
+        check_signs(p, "large sum by signs");
+    }
+}
+
+/* Points that are equal, opposite and at infinity, within a group and across. */
+template <class G> void signs_points() {
+    open_once();
+    problem<G> p;
+    const size_t n = 601;
+    make(&p, n);
+    const problem<G> fresh = p;
+    const auto set = [&p](size_t to, size_t from, bool minus) {
+        typename G::jacobian g;
+        zk_fr k = zk_fr_one;
+        if (minus) zk_fr_neg(&k, &k);
+        G::from_affine(&g, &p.bases[from]);
+        G::mul(&g, &g, &k);
+        G::to_affine(&p.bases[to], &g);
+        zk_fr_mul(&p.logs[to], &k, &p.logs[from]);
+    };
+    const auto vanish = [&p](size_t at) {
+        p.bases[at] = typename G::affine{};
+        p.logs[at] = zk_fr_zero;
+    };
+    for (size_t i = 1; i < n; i++) set(i, 0, false);
+    check_signs(p, "one point");
+    for (size_t i = 1; i < n; i++) set(i, 0, i % 2);
+    check_signs(p, "P, -P");
+    /* every way in which each of twelve neighbours, groups of any size, is P, -P, Q, P + Q, infinity or of its own */
+    p = fresh;
+    typename G::jacobian both;
+    G::from_affine(&both, &p.bases[0]);
+    G::add(&both, &both, &p.bases[1]);
+    G::to_affine(&p.bases[2], &both);
+    zk_fr_add(&p.logs[2], &p.logs[0], &p.logs[1]);
+    for (size_t i = 3; i < n; i++) {
+        const uint64_t way = zk_test_rand(&rng) % 7;
+        if (way < 3)
+            set(i, way, false);
+        else if (way < 5)
+            set(i, way - 3, true);
+        else if (way == 5)
+            vanish(i);
+    }
+    check_signs(p, "P, -P, Q, -Q, P + Q, infinity");
+    for (size_t first = 0; first < 12; first++) {
+        p = fresh;
+        for (size_t i = first; i < n; i += 7) vanish(i);
+        check_signs(p, "infinities");
+    }
+    for (size_t i = 0; i < n; i++) vanish(i);
+    check_signs(p, "all at infinity");
+}
+
+/* A table is built, or the bases are still there; sums work in what they say they need, and in no less. */
+template <class G> void signs_short_memory() {
+    cuzk_err err = {};
+    zk_cuda *full = device;
+    device = nullptr;
+    ZK_CHECK_OK(zk_cuda_open(&device, 0, (size_t)(EMULATED ? 200 : 1000) << 20, &err), err);
+    const size_t n = EMULATED ? 1100 : 300000;
+    problem<G> p;
+    make(&p, n);
+    std::vector<uint64_t> bits((n + 63) / 64, ~(uint64_t)0 / 3);
+    const zk_fr want = sum_of_logs(p, bits);
+    zk_dptr mask = put(bits.data(), bits.size() * 8);
+    unsigned built = 0, refused = 0;
+    for (unsigned together = 2; together <= ZK_CUDA_SIGNS_MOST; together++) {
+        size_t best, least;
+        zk_cuda_signs t;
+        bool kept;
+        zk_cuda_signs_sum_bytes(&best, &least, device, G::group, n, together);
+        ZK_CHECK(least > 0 && least <= best && best < zk_cuda_bytes_free(device) / 2);
+        for (size_t room : {(size_t)512, least - 512, least, (best + least) / 2, best, 4 * best}) {
+            zk_dptr hog = 0;
+            place_bases(&t, p, together);
+            ZK_CHECK_OK(zk_cuda_alloc(&hog, device, (zk_cuda_bytes_free(device) - room) & ~(size_t)511, "hog", &err),
+                        err);
+            const size_t free_bytes = zk_cuda_bytes_free(device);
+            typename G::affine got;
+            cuzk_status status = zk_cuda_signs_build(&kept, &t, device, &err);
+            ZK_CHECK(status == CUZK_OK || (status == CUZK_OUT_OF_MEMORY && kept));
+            ZK_CHECK(zk_cuda_bytes_free(device) == free_bytes);
+            status == CUZK_OK ? built++ : refused++;
+            memset(&got, 0xff, sizeof got);
+            if (status != CUZK_OK) {
+                zk_err_reset(&err);
+                std::vector<typename G::affine> back(n);
+                ZK_CHECK_OK(zk_cuda_download(device, back.data(), zk_cuda_signs_bases(&t), n * sizeof got, &err), err);
+                ZK_CHECK(memcmp(back.data(), p.bases.data(), n * sizeof got) == 0);
+                zk_cuda_free(device, hog);
+                ZK_CHECK_OK(G::masked(&got, zk_cuda_signs_bases(&t), mask, n, &err), err);
+                expect<G>(&got, &want, "bases of no table", room);
+            } else {
+                status = G::by_signs(&got, &t, mask, &err);
+                ZK_CHECK((status == CUZK_OK) == (free_bytes >= least));
+                if (status == CUZK_OK) expect<G>(&got, &want, "sum by signs, short of memory", room);
+                zk_err_reset(&err);
+                zk_cuda_free(device, hog);
+                ZK_CHECK_OK(G::by_signs(&got, &t, mask, &err), err);
+                expect<G>(&got, &want, "sum by signs", room);
+            }
+            zk_cuda_free(device, t.sums);
+        }
+    }
+    ZK_CHECKF(built && refused, "%u built, %u refused", built, refused);
+    zk_cuda_close(device);
+    device = full;
+}
+
+void test_signs_limits() {
+    open_once();
+    cuzk_err err = {};
+    bool kept = false;
+    zk_cuda_signs t = {0, 100, 0, 5, {}};
+    ZK_CHECK(zk_cuda_signs_build(&kept, &t, device, &err) == CUZK_UNSUPPORTED && kept);
+    zk_err_reset(&err);
+    t.together = 1;
+    ZK_CHECK(zk_cuda_signs_build(&kept, &t, device, &err) == CUZK_UNSUPPORTED && kept);
+    zk_err_reset(&err);
+    t = zk_cuda_signs{0, (size_t)1 << 29, 0, 4, {}};
+    ZK_CHECK(zk_cuda_signs_build(&kept, &t, device, &err) == CUZK_UNSUPPORTED && kept);
+    const size_t porep = 130000000;
+    for (unsigned k = 2; k <= 4; k++) ZK_CHECK(zk_cuda_signs_pay(porep, k) && !zk_cuda_signs_pay(30, k));
+    ZK_CHECK(!zk_cuda_signs_pay(porep, 1) && !zk_cuda_signs_pay(porep, 5));
+    ZK_CHECK(zk_cuda_signs_pay(((size_t)1 << 29) - 4, 4) && !zk_cuda_signs_pay((size_t)1 << 29, 4));
+    ZK_CHECK(zk_cuda_signs_pay((size_t)3 << 27, 3) && !zk_cuda_signs_pay((size_t)3 << 28, 3));
+}
+
 /* Bases in host memory, pinned and not, in one slice and in several. */
 template <class G> void streams() {
     open_once();
@@ -526,10 +738,18 @@ void test_short_memory_g1() { short_memory<g1>(); }
 void test_short_memory_g2() { short_memory<g2>(); }
 void test_masked_g1() { masks<g1>(); }
 void test_masked_g2() { masks<g2>(); }
+void test_signs_sizes_g1() { signs_sizes<g1>(); }
+void test_signs_sizes_g2() { signs_sizes<g2>(); }
+void test_signs_points_g1() { signs_points<g1>(); }
+void test_signs_points_g2() { signs_points<g2>(); }
+void test_signs_short_memory_g1() { signs_short_memory<g1>(); }
+void test_signs_short_memory_g2() { signs_short_memory<g2>(); }
 } // namespace
 
 ZK_TEST_MAIN(ZK_CASE(test_msm_g1_sizes), ZK_CASE(test_msm_g2_sizes), ZK_CASE(test_msm_g1_scalars),
              ZK_CASE(test_msm_g2_scalars), ZK_CASE(test_msm_g1_points), ZK_CASE(test_msm_g2_points),
              ZK_CASE(test_multiples_g1), ZK_CASE(test_multiples_g2), ZK_CASE(test_plan), ZK_CASE(test_streams_g1),
              ZK_CASE(test_streams_g2), ZK_CASE(test_masked_g1), ZK_CASE(test_masked_g2), ZK_CASE(test_short_memory_g1),
-             ZK_CASE(test_short_memory_g2))
+             ZK_CASE(test_short_memory_g2), ZK_CASE(test_signs_sizes_g1), ZK_CASE(test_signs_sizes_g2),
+             ZK_CASE(test_signs_points_g1), ZK_CASE(test_signs_points_g2), ZK_CASE(test_signs_short_memory_g1),
+             ZK_CASE(test_signs_short_memory_g2), ZK_CASE(test_signs_limits))
