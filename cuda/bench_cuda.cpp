@@ -2,11 +2,12 @@
  *
  *   bench_cuda [rate] {WHAT SIZE | SETTING N}...
  *
- * WHAT: g1, g2 (MSM), mask1, mask2 (masked sum of half the bits), stream1, stream2, streamsum1 (the same with bases in
- * pinned host memory), ntt, nttfull, quotient, quotientfull, decode1, decode2, multiples1, multiples2, subgroup1,
- * subgroup2. SIZE: log2; for sums also the number itself, if it is above 40. SETTING, for what follows: repeat; pool
- * GIB (from the start); planes: of stored multiples of the bases at most so many; free GIB: what is left of the
- * device's memory to the sum; lanes, windows, entries, threads: as zk_cuda_msm_tune.
+ * WHAT: g1, g2 (MSM), mask1, mask2 (masked sum of half the bits), signed1, signed2 (the same by signs), stream1,
+ * stream2, streamsum1 (the same with bases in pinned host memory), ntt, nttfull, quotient, quotientfull, decode1,
+ * decode2, multiples1, multiples2, subgroup1, subgroup2. SIZE: log2; for sums also the number itself, if it is
+ * above 40. SETTING, for what follows: repeat; pool GIB (from the start); planes: of stored multiples of the bases at
+ * most so many; together: bases of a signed sum; free GIB: what is left of the device's memory to the sum; lanes,
+ * windows, entries, threads: as zk_cuda_msm_tune.
  *
  * Bases are distinct sums of two table entries, multiples of the generator with known random logarithms; scalars are
  * uniform. MSMs are timed by the host's clock from call to answer, transforms by events. One table at the end.
@@ -33,7 +34,7 @@ namespace {
 
 zk_cuda *device;
 int repeats = 5;
-unsigned planes = 1, free_gib = 0;
+unsigned planes = 1, free_gib = 0, together = 3;
 std::string table;
 bool failed = false;
 
@@ -144,6 +145,10 @@ struct g1 {
     static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_masked_sum_g1(r, device, b, s, n, err);
     }
+    static constexpr const char *signs_name = "signed sum g1";
+    static cuzk_status by_signs(affine *r, const zk_cuda_signs *t, zk_dptr s, cuzk_err *err) {
+        return zk_cuda_signs_sum_g1(r, device, t, s, err);
+    }
 };
 struct g2 {
     typedef zk_g2_affine affine;
@@ -181,6 +186,10 @@ struct g2 {
     static cuzk_status masked(affine *r, zk_dptr b, zk_dptr s, size_t n, cuzk_err *err) {
         return zk_cuda_masked_sum_g2(r, device, b, s, n, err);
     }
+    static constexpr const char *signs_name = "signed sum g2";
+    static cuzk_status by_signs(affine *r, const zk_cuda_signs *t, zk_dptr s, cuzk_err *err) {
+        return zk_cuda_signs_sum_g2(r, device, t, s, err);
+    }
 };
 
 template <class G> struct bases {
@@ -189,7 +198,8 @@ template <class G> struct bases {
     zk_dptr points;
 };
 
-template <class G> void make_bases(bases<G> *b, size_t n) {
+/* at: where, 0: anywhere */
+template <class G> void make_bases(bases<G> *b, size_t n, zk_dptr at = 0) {
     cuzk_err err = {};
     b->low = 1;
     while ((size_t)b->low * b->low * 2 < n) b->low *= 2;
@@ -206,7 +216,7 @@ template <class G> void make_bases(bases<G> *b, size_t n) {
     if (G::batch(affine.data(), points.data(), entries) != CUZK_OK) exit(1);
     zk_dptr tables = take(entries * sizeof(typename G::affine), "tables");
     CHECK(zk_cuda_upload(device, tables, affine.data(), entries * sizeof(typename G::affine), &err));
-    b->points = take(n * sizeof(typename G::affine), "bases");
+    b->points = at ? at : take(n * sizeof(typename G::affine), "bases");
     CHECK(zk_cuda_fill(device, b->points, 0xff, n * sizeof(typename G::affine), &err));
     CHECK(G::bases(b->points, tables, b->low, n, &err));
     CHECK(zk_cuda_sync(device, &err));
@@ -286,12 +296,15 @@ template <class G> void bench_msm(unsigned size_arg) {
     zk_cuda_free(device, stored.multiples);
 }
 
-template <class G> void bench_mask(unsigned size_arg) {
+/* signs: by a table of signed sums of the bases, which is timed too. */
+template <class G> void bench_mask(unsigned size_arg, bool signs) {
     cuzk_err err = {};
     const size which(size_arg);
     const size_t n = which.n;
     bases<G> b;
-    make_bases(&b, n);
+    zk_cuda_signs t = {0, n, G::group, together, {}};
+    if (signs) t.sums = take(zk_cuda_signs_bytes(G::group, n, together), "signed sums");
+    make_bases(&b, n, signs ? zk_cuda_signs_bases(&t) : 0);
     std::vector<uint64_t> words((n + 63) / 64);
     uint64_t state = 5;
     for (uint64_t &w : words) {
@@ -302,21 +315,29 @@ template <class G> void bench_mask(unsigned size_arg) {
     CHECK(zk_cuda_upload(device, bits, words.data(), words.size() * 8, &err));
     std::vector<double> ms;
     typename G::affine got;
+    char note[120] = "";
+    if (signs) {
+        bool kept;
+        const double start = now_ms();
+        CHECK(zk_cuda_signs_build(&kept, &t, device, &err));
+        snprintf(note, sizeof note, "%u together, %.2f GB, made in %.0f ms", together,
+                 (double)zk_cuda_signs_bytes(G::group, n, together) * 1e-9, now_ms() - start);
+    }
     {
         hog taken;
         for (int r = 0; r <= repeats; r++) {
             memset(&got, 0xff, sizeof got);
             const double start = now_ms();
-            CHECK(G::masked(&got, b.points, bits, n, &err));
+            CHECK(signs ? G::by_signs(&got, &t, bits, &err) : G::masked(&got, b.points, bits, n, &err));
             if (r || repeats == 1) ms.push_back(now_ms() - start);
             if (repeats == 1) break;
         }
     }
     CHECK(zk_cuda_test_mask_scalars(device, scalars, bits, n, &err));
-    row(G::mask_name, which.name(), ms, right<G>(&got, b, scalars, n));
+    row(signs ? G::signs_name : G::mask_name, which.name(), ms, right<G>(&got, b, scalars, n), note);
     zk_cuda_free(device, bits);
     zk_cuda_free(device, scalars);
-    zk_cuda_free(device, b.points);
+    zk_cuda_free(device, signs ? t.sums : b.points);
 }
 
 /* Bases in pinned host memory: an MSM, or a sum under a mask of half the bits. */
@@ -621,8 +642,11 @@ int main(int argc, char **argv) {
         if (what == "stream1") bench_streamed<g1>(v, false);
         if (what == "stream2") bench_streamed<g2>(v, false);
         if (what == "streamsum1") bench_streamed<g1>(v, true);
-        if (what == "mask1") bench_mask<g1>(v);
-        if (what == "mask2") bench_mask<g2>(v);
+        if (what == "mask1") bench_mask<g1>(v, false);
+        if (what == "mask2") bench_mask<g2>(v, false);
+        if (what == "signed1") bench_mask<g1>(v, true);
+        if (what == "signed2") bench_mask<g2>(v, true);
+        if (what == "together") together = v;
         if (what == "ntt") bench_ntt(v, false);
         if (what == "nttfull") bench_ntt(v, true);
         if (what == "quotient") bench_quotient(v, false);
