@@ -200,8 +200,9 @@ cuzk_status zk_cuda_proof_reserve(const zk_resident_program *resident, const zk_
     /* Points are worth more than the last tenth of an MSM's speed. */
     size_t room = there - held - needs->least, points = key_bytes(shape);
     program->keep = points > room ? needs->least : zk_min_size(needs->best, needs->least + (room - points));
-    /* Signed sums are worth less than the speed of the MSMs of two provers side by side. */
-    size_t provers = zk_max_size(needs->best, 2 * (needs->vectors + needs->queue_best) + needs->kept);
+    /* Signed sums are worth less than the speed of the MSMs of two provers side by side, but more than the last
+     * hundredth of it, which takes a quarter of their workspaces. */
+    size_t provers = zk_max_size(needs->best, 2 * (needs->vectors + needs->queue_best / 4 * 3) + needs->kept);
     unsigned together[ZK_PROOF_MAX_SUMS];
     choose_signs(together, shape, room + needs->least > points + provers ? room + needs->least - points - provers : 0);
     place_points(program, shape, together, there - held - program->keep);
