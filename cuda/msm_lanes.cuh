@@ -405,6 +405,7 @@ cuzk_status msm_allocate(msm_job<F> *job, workspace_piece *piece, const zk_cuda_
                          cuzk_err *err) {
     zk_cuda *d = piece->device;
     size_t room = zk_cuda_bytes_free(d);
+    cuzk_err refused = {};
     job->device = d;
     job->stride = b.n;
     for (;;) {
@@ -413,15 +414,15 @@ cuzk_status msm_allocate(msm_job<F> *job, workspace_piece *piece, const zk_cuda_
         msm_visit_preferred(choice, b, n);
         if (choice.bytes == 0) msm_consider(choice, n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
         if (choice.bytes == 0)
-            return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "msm of %zu points: needs %zu bytes of device memory, %zu are free",
-                           n, choice.least, zk_cuda_bytes_free(d));
-        cuzk_err none = {};
-        const cuzk_status status = zk_cuda_alloc(&piece->memory, d, choice.bytes, "msm", &none);
+            return ZK_FAIL(err, CUZK_OUT_OF_MEMORY,
+                           "msm of %zu points: needs %zu bytes of device memory, %zu are free%s%s", n, choice.least,
+                           zk_cuda_bytes_free(d), refused.message[0] ? ", which were refused: " : "", refused.message);
+        const cuzk_status status = zk_cuda_alloc(&piece->memory, d, choice.bytes, "msm", &refused);
         if (status == CUZK_OUT_OF_MEMORY) { /* free, but in pieces */
             room = choice.bytes - 1;
             continue;
         }
-        if (status != CUZK_OK) return ZK_FAIL(err, status, "%s", none.message);
+        if (status != CUZK_OK) return ZK_FAIL(err, status, "%s", refused.message);
         job->config = choice.config;
         job->shape = choice.shape;
         const size_t used = msm_carve(&job->w, (void *)piece->memory, d, job->shape, job->config);
