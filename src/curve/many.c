@@ -168,69 +168,17 @@ void zk_g2_decompress_many(zk_g2_affine *r, zk_point_verdict *verdicts, const ui
     run(pool, n, g2_range, g2_blocks, &job);
 }
 
-size_t zk_g1_deserialize_many(zk_g1_affine *r, const uint8_t *bytes, size_t n) {
-    size_t i = 0;
-#if ZK_HAVE_IFMA
-    if (zk_cpu_can_ifma())
-        for (; i + LANES <= n; i += LANES)
-            if (zk_g1_deserialize_lanes(&r[i], bytes + i * ZK_G1_UNCOMPRESSED_BYTES) != (1u << LANES) - 1) break;
-#endif
-    for (; i < n; i++)
-        if (zk_g1_deserialize(&r[i], bytes + i * ZK_G1_UNCOMPRESSED_BYTES, false) != ZK_POINT_OK ||
-            zk_g1_affine_is_infinity(&r[i]))
-            break;
-    return i;
-}
+/* ---- decoding of canonical points, membership ---- */
 
-size_t zk_g2_deserialize_many(zk_g2_affine *r, const uint8_t *bytes, size_t n) {
-    size_t i = 0;
-#if ZK_HAVE_IFMA
-    if (zk_cpu_can_ifma())
-        for (; i + LANES <= n; i += LANES)
-            if (zk_g2_deserialize_lanes(&r[i], bytes + i * ZK_G2_UNCOMPRESSED_BYTES) != (1u << LANES) - 1) break;
-#endif
-    for (; i < n; i++)
-        if (zk_g2_deserialize(&r[i], bytes + i * ZK_G2_UNCOMPRESSED_BYTES, false) != ZK_POINT_OK ||
-            zk_g2_affine_is_infinity(&r[i]))
-            break;
-    return i;
-}
+#define GROUP(name) zk_g1_##name
+#define UNCOMPRESSED_BYTES ZK_G1_UNCOMPRESSED_BYTES
+#include "curve/many_group.inc"
+#undef GROUP
+#undef UNCOMPRESSED_BYTES
 
-/* ---- membership ---- */
-
-size_t zk_g1_in_subgroup_many(const zk_g1_affine *p, size_t n) {
-    size_t i = 0;
-#if ZK_HAVE_IFMA
-    for (; in_lanes(n - i); i += n - i < LANES ? n - i : LANES) {
-        zk_g1_affine point[LANES];
-        unsigned undecided;
-        for (size_t k = 0; k < LANES; k++)
-            point[k] = k < n - i && !zk_g1_affine_is_infinity(&p[i + k]) ? p[i + k] : zk_g1_generator;
-        const unsigned inside = zk_g1_subgroup_lanes(&undecided, point);
-        for (size_t k = 0; inside != (1u << LANES) - 1 && k < LANES; k++)
-            if (bit(undecided, k) ? !zk_g1_affine_is_in_subgroup(&point[k]) : !bit(inside, k)) return i + k;
-    }
-#endif
-    while (i < n && zk_g1_affine_is_in_subgroup(&p[i])) i++;
-    return i;
-}
-
-size_t zk_g2_in_subgroup_many(const zk_g2_affine *p, size_t n) {
-    size_t i = 0;
-#if ZK_HAVE_IFMA
-    for (; in_lanes(n - i); i += n - i < LANES ? n - i : LANES) {
-        zk_g2_affine point[LANES];
-        unsigned undecided;
-        for (size_t k = 0; k < LANES; k++)
-            point[k] = k < n - i && !zk_g2_affine_is_infinity(&p[i + k]) ? p[i + k] : zk_g2_generator;
-        const unsigned inside = zk_g2_subgroup_lanes(&undecided, point);
-        for (size_t k = 0; inside != (1u << LANES) - 1 && k < LANES; k++)
-            if (bit(undecided, k) ? !zk_g2_affine_is_in_subgroup(&point[k]) : !bit(inside, k)) return i + k;
-    }
-#endif
-    while (i < n && zk_g2_affine_is_in_subgroup(&p[i])) i++;
-    return i;
-}
+#define GROUP(name) zk_g2_##name
+#define UNCOMPRESSED_BYTES ZK_G2_UNCOMPRESSED_BYTES
+#include "curve/many_group.inc"
 
 /* ---- multiples ---- */
 
