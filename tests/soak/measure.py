@@ -36,13 +36,18 @@ def cpu_seconds(pid):
     return total / tick
 
 
-def _rollup(pid):
+def _kib(pid, file, names):
+    """Lines of these names of a file of the process; zeros where it is gone."""
     try:
-        with open("/proc/%d/smaps_rollup" % pid) as f:
+        with open("/proc/%d/%s" % (pid, file)) as f:
             text = f.read()
-        return [int(re.search(r"^%s:\s*(\d+)" % name, text, re.M).group(1)) for name in ("Rss", "Pss")]
+        return [int(re.search(r"^%s:\s*(\d+)" % name, text, re.M).group(1)) for name in names]
     except (OSError, AttributeError):
-        return [0, 0]
+        return [0] * len(names)
+
+
+def _rollup(pid):
+    return _kib(pid, "smaps_rollup", ("Rss", "Pss"))
 
 
 def least_squares(points):
@@ -56,12 +61,7 @@ def least_squares(points):
 
 def _parts(pid):
     """RSS without and of files, KiB."""
-    try:
-        with open("/proc/%d/status" % pid) as f:
-            text = f.read()
-        return [int(re.search(r"^%s:\s*(\d+)" % name, text, re.M).group(1)) for name in ("RssAnon", "RssFile")]
-    except (OSError, AttributeError):
-        return [0, 0]
+    return _kib(pid, "status", ("RssAnon", "RssFile"))
 
 
 def median(values):

@@ -154,14 +154,18 @@ static inline void test_verify(const zk_request *request, const zk_result *resul
     ZK_CHECKF(status == CUZK_OK, "%s", err.message);
 }
 
-/* A job from its request to a proof that holds. */
-static inline void test_prove_request(zk_engine *engine, const zk_request *request) {
+/* A job from its request to a proof that holds; proof: where it goes, may be NULL. */
+static inline void test_prove_to(uint8_t *proof, zk_engine *engine, const zk_request *request) {
     zk_submitted s;
     zk_result result;
     test_submit(&s, engine, request);
     test_await(&result, engine, s.job_id);
     test_verify(request, &result);
+    if (proof) memcpy(proof, result.proof, result.n_proof);
     zk_result_clear(&result);
+}
+static inline void test_prove_request(zk_engine *engine, const zk_request *request) {
+    test_prove_to(NULL, engine, request);
 }
 
 static inline zk_engine_status *test_status(zk_engine *engine) {
@@ -169,6 +173,17 @@ static inline zk_engine_status *test_status(zk_engine *engine) {
     cuzk_err err = {0};
     ZK_CHECK_OK(zk_engine_get_status(&status, engine, &err), err);
     return status;
+}
+
+/* What a fault of the workers has cost the engine so far. */
+static inline void test_check_cost(zk_engine *engine, const char *fault, uint64_t crashes, uint64_t wrong,
+                                   uint64_t least_retries, uint64_t most_retries) {
+    zk_engine_status *st = test_status(engine);
+    ZK_CHECKF(st->n_worker_crashes == crashes && st->n_wrong_proofs == wrong && st->n_retries >= least_retries &&
+                  st->n_retries <= most_retries,
+              "%s: %llu crashes, %llu wrong, %llu retries", fault, (unsigned long long)st->n_worker_crashes,
+              (unsigned long long)st->n_wrong_proofs, (unsigned long long)st->n_retries);
+    zk_engine_status_destroy(st);
 }
 
 static inline size_t test_count_files(const char *dir) {
@@ -245,13 +260,7 @@ static inline uint64_t test_budget_for_one(const zk_engine_options *options, boo
     ZK_CHECK_OK(zk_engine_preload(&was, &unused, engine, "winning-2k", &err), err);
     const zk_proof_kind kinds[] = {ZK_KIND_WINDOW, ZK_KIND_WINNING};
     for (unsigned i = 0; proves && i < 2; i++) { /* after proofs the processes are as large as they get */
-        const zk_request *request = test_request(kinds[i], "budget", 1);
-        zk_submitted submitted;
-        zk_result result;
-        test_submit(&submitted, engine, request);
-        test_await(&result, engine, submitted.job_id);
-        test_verify(request, &result);
-        zk_result_clear(&result);
+        test_prove_request(engine, test_request(kinds[i], "budget", 1));
     }
     zk_engine_status *status = test_status(engine);
     both = status->memory_reserved_bytes;

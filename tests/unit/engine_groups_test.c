@@ -37,15 +37,9 @@ static zk_engine *open_engine(const char *name, const char *fault, const char *d
 static void prove(zk_engine *engine, uint8_t *proof) {
     static unsigned n;
     char id[16];
-    zk_submitted s;
-    zk_result result;
     snprintf(id, sizeof id, "groups-%u", n++);
     zk_request request = test_as(window(), id, ZK_PRIORITY_UNSPECIFIED);
-    test_submit(&s, engine, &request);
-    test_await(&result, engine, s.job_id);
-    test_verify(window(), &result);
-    if (proof) memcpy(proof, result.proof, result.n_proof);
-    zk_result_clear(&result);
+    test_prove_to(proof, engine, &request);
 }
 
 /* The first partition loads the keys; the others come together, and the proofs are those of the CPU. */
@@ -84,12 +78,7 @@ static void test_two_devices(void) {
 static void with_fault(const char *fault, uint64_t crashes, uint64_t wrong, uint64_t least, uint64_t most) {
     zk_engine *engine = open_engine(fault, fault, "0");
     prove(engine, NULL);
-    zk_engine_status *st = test_status(engine);
-    ZK_CHECKF(st->n_worker_crashes == crashes && st->n_wrong_proofs == wrong && st->n_retries >= least &&
-                  st->n_retries <= most,
-              "%s: %llu crashes, %llu wrong, %llu retries", fault, (unsigned long long)st->n_worker_crashes,
-              (unsigned long long)st->n_wrong_proofs, (unsigned long long)st->n_retries);
-    zk_engine_status_destroy(st);
+    test_check_cost(engine, fault, crashes, wrong, least, most);
     zk_engine_destroy(engine);
 }
 

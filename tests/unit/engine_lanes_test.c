@@ -12,16 +12,6 @@ static zk_engine *open_engine(const char *name, const char *fault, zk_engine_opt
     return test_engine(options);
 }
 
-static void finish(zk_engine *engine, const zk_request *request, uint8_t *proof) {
-    zk_submitted s;
-    zk_result result;
-    test_submit(&s, engine, request);
-    test_await(&result, engine, s.job_id);
-    test_verify(request, &result);
-    if (proof) memcpy(proof, result.proof, result.n_proof);
-    zk_result_clear(&result);
-}
-
 static const zk_request *window(void) { return test_request(ZK_KIND_WINDOW, "lanes", 12); }
 enum { N_PARTITIONS = 6 };
 
@@ -46,10 +36,10 @@ static void test_side_by_side(void) {
     uint8_t expected[N_PARTITIONS * ZK_PROOF_BYTES], proof[sizeof expected];
     zk_engine_options options = test_options("cpu");
     zk_engine *engine = test_engine(&options);
-    finish(engine, window(), expected);
+    test_prove_to(expected, engine, window());
     zk_engine_destroy(engine);
     engine = open_engine("beside", NULL, &options);
-    finish(engine, window(), proof);
+    test_prove_to(proof, engine, window());
     ZK_CHECK_MEM(proof, expected, sizeof expected);
     zk_engine_status *st = test_status(engine);
     ZK_CHECKF(st->n_workers == 3, "%zu workers", st->n_workers);
@@ -78,7 +68,7 @@ static uint64_t reserved_with(unsigned lanes) {
     options.devices = "0";
     options.lanes_per_worker = lanes;
     zk_engine *engine = test_engine(&options);
-    finish(engine, window(), NULL);
+    test_prove_request(engine, window());
     zk_engine_status *st = test_status(engine);
     uint64_t bytes = st->workers[0].device_reserved_bytes;
     ZK_CHECKF(st->n_workers == (lanes == 1 ? 2 : 3), "%zu workers", st->n_workers);
@@ -99,7 +89,7 @@ static void test_one_lane(void) {
         zk_engine_options options;
         setenv(names[i], values[i], 1);
         zk_engine *engine = open_engine(names[i], NULL, &options);
-        finish(engine, window(), NULL);
+        test_prove_request(engine, window());
         zk_engine_status *st = test_status(engine);
         ZK_CHECKF(st->n_workers == 2 && st->workers[0].n_proved == N_PARTITIONS, "%s: %zu workers", names[i],
                   st->n_workers);
@@ -153,13 +143,8 @@ static void with_fault(const char *name, const char *fault, uint64_t crashes, ui
                        uint64_t most) {
     zk_engine_options options;
     zk_engine *engine = open_engine(name, fault, &options);
-    finish(engine, window(), NULL);
-    zk_engine_status *st = test_status(engine);
-    ZK_CHECKF(st->n_worker_crashes == crashes && st->n_wrong_proofs == wrong && st->n_retries >= least &&
-                  st->n_retries <= most,
-              "%s: %llu crashes, %llu wrong, %llu retries", fault, (unsigned long long)st->n_worker_crashes,
-              (unsigned long long)st->n_wrong_proofs, (unsigned long long)st->n_retries);
-    zk_engine_status_destroy(st);
+    test_prove_request(engine, window());
+    test_check_cost(engine, fault, crashes, wrong, least, most);
     zk_engine_destroy(engine);
 }
 
@@ -215,7 +200,7 @@ static void test_cancel(void) {
     zk_engine_status *st = test_status(engine);
     ZK_CHECKF(st->n_retries == 0 && st->n_worker_crashes == 0, "%llu retries", (unsigned long long)st->n_retries);
     zk_engine_status_destroy(st);
-    finish(engine, window(), NULL); /* both lanes go on */
+    test_prove_request(engine, window()); /* both lanes go on */
     zk_engine_destroy(engine);
 }
 
@@ -253,7 +238,7 @@ static void test_circuits(void) {
               (unsigned long long)st->workers[0].device_reserved_bytes);
     ZK_CHECK(st->n_workers == SECOND);
     zk_engine_status_destroy(st);
-    finish(engine, window(), NULL);
+    test_prove_request(engine, window());
     zk_engine_destroy(engine);
 }
 
