@@ -29,16 +29,17 @@ extern template cuzk_status signs_build<fp>(bool *, zk_cuda_signs *, zk_cuda *, 
 extern template cuzk_status signs_build<fp2>(bool *, zk_cuda_signs *, zk_cuda *, cuzk_err *);
 
 static size_t points_of(size_t n, unsigned together) { return (n + together - 1) / together << (together - 1); }
+/* The kernels can do it. */
+static bool fits(size_t n, unsigned together) {
+    return together > 1 && together <= ZK_CUDA_SIGNS_MOST && n < MAX_POINTS && points_of(n, together) < MAX_POINTS;
+}
 static size_t bytes_of_point(int group) { return group ? sizeof(affine<fp2>) : sizeof(affine<fp>); }
 
 } // namespace zk
 
 extern "C" {
 
-bool zk_cuda_signs_pay(size_t n, unsigned together) {
-    return together > 1 && together <= ZK_CUDA_SIGNS_MOST && n >= zk::SIGNS_LEAST && n < zk::MAX_POINTS &&
-           zk::points_of(n, together) < zk::MAX_POINTS;
-}
+bool zk_cuda_signs_pay(size_t n, unsigned together) { return n >= zk::SIGNS_LEAST && zk::fits(n, together); }
 
 size_t zk_cuda_signs_bytes(int group, size_t n, unsigned together) {
     return zk::points_of(n, together) * zk::bytes_of_point(group);
@@ -51,8 +52,7 @@ zk_dptr zk_cuda_signs_bases(const zk_cuda_signs *t) {
 
 cuzk_status zk_cuda_signs_build(bool *kept, zk_cuda_signs *t, zk_cuda *d, cuzk_err *err) {
     *kept = true;
-    if (t->together < 2 || t->together > ZK_CUDA_SIGNS_MOST || t->n >= zk::MAX_POINTS ||
-        zk::points_of(t->n, t->together) >= zk::MAX_POINTS)
+    if (!zk::fits(t->n, t->together))
         return ZK_FAIL(err, CUZK_UNSUPPORTED, "signed sums of %u of %zu points, at most %u of them and %u sums",
                        t->together, t->n, ZK_CUDA_SIGNS_MOST, zk::MAX_POINTS - 1);
     return zk::guarded(err, "signed sums", [&] {

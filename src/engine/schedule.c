@@ -401,6 +401,11 @@ static uint32_t n_devices_for(const zk_engine *engine, const engine_job *job) {
     return n ? n : 1;
 }
 
+static void take_partition(engine_job *job, uint32_t partition, const engine_lane *lane) {
+    job->partitions[partition].taken = true;
+    job->partitions[partition].lane = (int)lane->id;
+}
+
 /* Further partitions of the job where the worker proves several for less than one by one. Those that were tried before
  * are tried alone; other devices keep their share. */
 static void take_more(engine_task *task, zk_engine *engine, engine_lane *lane) {
@@ -422,8 +427,7 @@ static void take_more(engine_task *task, zk_engine *engine, engine_lane *lane) {
     if (max_flight && n > max_flight - n_in_flight(job)) n = max_flight - n_in_flight(job);
     for (uint32_t k = 0; k < n; k++) {
         task->more[task->n_more++] = free_ones[k];
-        job->partitions[free_ones[k]].taken = true;
-        job->partitions[free_ones[k]].lane = (int)lane->id;
+        take_partition(job, free_ones[k], lane);
     }
 }
 
@@ -454,8 +458,7 @@ bool engine_pick(engine_task *task, zk_engine *engine, engine_lane *lane) {
         job->phase = ENGINE_PREPARING;
     } else {
         count_batch(lane, job);
-        job->partitions[c.partition].taken = true;
-        job->partitions[c.partition].lane = (int)lane->id;
+        take_partition(job, c.partition, lane);
         take_more(task, engine, lane);
     }
     engine_promises_prune(lane);

@@ -96,8 +96,11 @@ static bool may_take(worker_lane *self, uint64_t bytes) {
 
 static cuzk_status tell_lanes(worker_lane *self, cuzk_err *err) {
     for (const loaded *c = self->w->circuits; c; c = c->next) {
-        zk_ipc_message m = {
-            .type = ZK_IPC_LANES, .kind = c->kind, .sector_bytes = c->sector_bytes, .n_lanes = c->provers[1] ? 2 : 1};
+        zk_ipc_message m = {.type = ZK_IPC_LANES,
+                            .kind = c->kind,
+                            .sector_bytes = c->sector_bytes,
+                            .n_lanes = c->provers[1] ? 2 : 1,
+                            .n_group = c->n_group};
         ZK_TRY(worker_say(self, m, err));
     }
     return CUZK_OK;
@@ -110,19 +113,9 @@ void worker_group_clear(loaded *c) {
     c->n_group = 0;
 }
 
-static cuzk_status tell_group(worker_lane *self, const loaded *c, cuzk_err *err) {
-    return worker_say(self,
-                      (zk_ipc_message){.type = ZK_IPC_LANES,
-                                       .kind = c->kind,
-                                       .sector_bytes = c->sector_bytes,
-                                       .n_lanes = 1,
-                                       .n_group = c->n_group},
-                      err);
-}
-
 cuzk_status worker_group_shrink(worker_lane *self, loaded *c, unsigned n, cuzk_err *err) {
     while (c->n_group > n) zk_prover_destroy(c->group[--c->n_group]);
-    return tell_group(self, c, err);
+    return tell_lanes(self, err);
 }
 
 /* A circuit whose points do not fit the device has all of it reserved, and is alone there. */
@@ -132,7 +125,7 @@ static void make_group(worker_lane *self) {
     if (!c || c->next || self->w->stream) return;
     c->group[0] = c->provers[0];
     cuzk_status status = zk_prove_together_make(c->group, &c->n_group, ZK_IPC_MAX_GROUP, &why);
-    if (status == CUZK_OK && c->n_group > 1) status = tell_group(self, c, &why);
+    if (status == CUZK_OK && c->n_group > 1) status = tell_lanes(self, &why);
     if (status == CUZK_OK && c->n_group > 1) return;
     if (status != CUZK_OK) ZK_LOG_INFO("partitions are proved one by one", zk_kv_str("why", why.message));
     worker_group_clear(c);

@@ -515,9 +515,9 @@ cuzk_status zk_prove_together_make(zk_prover *provers[], unsigned *n, unsigned m
     cuzk_err why = {0};
     *n = 1;
     if (!zk_proving_key_streams_bits(first->key)) return CUZK_OK;
-    for (cuzk_status status = CUZK_OK; *n < most && *n < ZK_MAX_MASKS;) {
+    while (*n < most && *n < ZK_MAX_MASKS) {
         zk_prover **next = &provers[*n];
-        status = create(next, first->key, false, first->stream, first->pool, &why);
+        cuzk_status status = create(next, first->key, false, first->stream, first->pool, &why);
         if (status == CUZK_OK) status = zk_prove_together_check(first, *n + 1, &why);
         if (status == CUZK_OK) {
             ++*n;
