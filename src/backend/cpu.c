@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/mem.h"
+#include "base/numa.h"
 #include "base/retire.h"
 #include "msm/msm.h"
 
@@ -23,7 +24,7 @@ static cuzk_status buffer_create(zk_buffer **buffer, zk_backend *backend, const 
     zk_buffer *b = zk_calloc(1, sizeof *b);
     if (!b) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "buffer %s: out of memory", name);
     *b = (zk_buffer){.backend = backend, .name = name, .bytes = bytes};
-    cuzk_status status = zk_mem_alloc(&b->host, name, bytes, err);
+    cuzk_status status = zk_mem_alloc_shared(&b->host, name, bytes, err);
     if (status != CUZK_OK) {
         free(b);
         return status;
@@ -196,7 +197,9 @@ cuzk_status zk_backend_open_cpu(zk_backend **backend, zk_pool *pool, cuzk_err *e
                                        .n_threads = zk_pool_n_threads(pool),
                                        .shares_host_memory = true,
                                        .max_log2_n = ZK_FR_TWO_ADICITY};
-    snprintf(cpu->base.caps.device, sizeof cpu->base.caps.device, "cpu, %u threads", cpu->base.caps.n_threads);
+    int n = snprintf(cpu->base.caps.device, sizeof cpu->base.caps.device, "cpu, %u threads", cpu->base.caps.n_threads);
+    if (zk_numa_n_nodes() > 1)
+        snprintf(cpu->base.caps.device + n, sizeof cpu->base.caps.device - (size_t)n, ", %u nodes", zk_numa_n_nodes());
     *backend = &cpu->base;
     return CUZK_OK;
 }

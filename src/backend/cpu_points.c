@@ -24,7 +24,7 @@ static cuzk_status points_create(cpu_points **points, zk_backend *backend, const
     if (!p) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "points %s: out of memory", source->name);
     p->base = (zk_resident_points){backend, source->group, n};
     p->name = source->name;
-    cuzk_status status = zk_mem_alloc(&p->points, p->name, n * zk_cpu_point_bytes(source->group), err);
+    cuzk_status status = zk_mem_alloc_shared(&p->points, p->name, n * zk_cpu_point_bytes(source->group), err);
     if (status != CUZK_OK) {
         free(p);
         return status;

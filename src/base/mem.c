@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/numa.h"
 
 #define MAP_FROM_BYTES ((size_t)1 << 20)
 #define HUGE_PAGE_BYTES ((size_t)2 << 20)
@@ -71,7 +72,7 @@ static void credit(name_row *row, uint64_t n_bytes) {
     current_bytes -= n_bytes;
 }
 
-static void *map_block(size_t n_bytes, size_t *mapped_bytes) {
+static void *map_block(size_t n_bytes, size_t *mapped_bytes, bool shared) {
     size_t padded, rounded;
     if (!zk_add_size(&rounded, n_bytes, HUGE_PAGE_BYTES - 1)) return NULL;
     rounded &= ~(HUGE_PAGE_BYTES - 1);
@@ -82,18 +83,19 @@ static void *map_block(size_t n_bytes, size_t *mapped_bytes) {
     if (before) munmap(area, before);
     if (after) munmap(area + before + rounded, after);
     madvise(area + before, rounded, MADV_HUGEPAGE); /* a wish: kernels without huge pages refuse it */
+    zk_numa_place(area + before, rounded, shared);
     *mapped_bytes = rounded;
     return area + before;
 }
 
-cuzk_status zk_mem_alloc(void **out, const char *name, size_t n_bytes, cuzk_err *err) {
+static cuzk_status alloc_block(void **out, const char *name, size_t n_bytes, bool shared, cuzk_err *err) {
     *out = NULL;
     block *b = zk_calloc(1, sizeof *b);
     if (!b) goto no_memory;
     b->n_bytes = n_bytes;
     if (!zk_alloc_should_fail()) {
         if (n_bytes >= MAP_FROM_BYTES) {
-            b->data = map_block(n_bytes, &b->mapped_bytes);
+            b->data = map_block(n_bytes, &b->mapped_bytes, shared);
         } else {
             size_t rounded = (n_bytes + SMALL_ALIGNMENT) & ~(size_t)(SMALL_ALIGNMENT - 1);
             b->data = aligned_alloc(SMALL_ALIGNMENT, rounded);
@@ -120,6 +122,14 @@ no_memory:
     free(b);
     return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no memory for %zu bytes; %llu bytes are in use", name, n_bytes,
                    (unsigned long long)zk_mem_current_bytes());
+}
+
+cuzk_status zk_mem_alloc(void **out, const char *name, size_t n_bytes, cuzk_err *err) {
+    return alloc_block(out, name, n_bytes, false, err);
+}
+
+cuzk_status zk_mem_alloc_shared(void **out, const char *name, size_t n_bytes, cuzk_err *err) {
+    return alloc_block(out, name, n_bytes, true, err);
 }
 
 void zk_mem_free(void *data) {

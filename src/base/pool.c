@@ -7,6 +7,7 @@
 
 #include "base/cpus.h"
 #include "base/mem.h"
+#include "base/numa.h"
 
 /* A loop is open while its caller hands out chunks. Workers join an open loop and leave it; the caller closes it once
  * the chunks are gone and waits for those who joined, so a worker that wakes late delays nobody. `state` holds both:
@@ -37,7 +38,7 @@ struct zk_pool {
 
 typedef struct worker_start {
     zk_pool *pool;
-    unsigned index;
+    unsigned index, node; /* in zk_numa_here() */
 } worker_start;
 
 /* The loops that run on this thread, innermost first. */
@@ -113,6 +114,7 @@ static void *worker_main(void *arg) {
     free(arg);
     zk_pool *pool = start.pool;
     uint64_t seen = 0;
+    zk_numa_bind(start.node);
     for (;;) {
         seen = wait_for_work(pool, seen);
         if (atomic_load(&pool->stop)) return NULL;
@@ -146,6 +148,8 @@ cuzk_status zk_pool_create(zk_pool **pool_out, unsigned n_threads, cuzk_err *err
     static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP};
     for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &old);
+    unsigned node_of[MAX_THREADS] = {0};
+    if (zk_numa_n_nodes() > 1) zk_numa_spread(node_of, n_threads, zk_numa_here());
     int failure = 0;
     while (!failure && pool->n_started < n_threads - 1) {
         worker_start *start = malloc(sizeof *start);
@@ -153,7 +157,7 @@ cuzk_status zk_pool_create(zk_pool **pool_out, unsigned n_threads, cuzk_err *err
             failure = -1;
             break;
         }
-        *start = (worker_start){pool, pool->n_started + 1};
+        *start = (worker_start){pool, pool->n_started + 1, node_of[pool->n_started + 1]};
         failure = pthread_create(&pool->threads[pool->n_started], NULL, worker_main, start);
         if (failure)
             free(start);

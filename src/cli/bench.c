@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/numa.h"
 #include "field/dispatch.h"
 #include "msm/ifma/ifma.h"
 
@@ -76,6 +77,7 @@ cuzk_status cli_bench_report(const cli_bench *bench, const cli_bench_field *fiel
         zk_json_put_string(json, "backend", kind);
         zk_json_put_string(json, "device", device);
         zk_json_put_u64(json, "threads", zk_pool_n_threads(bench->pool));
+        zk_json_put_u64(json, "nodes", zk_numa_n_nodes());
         for (size_t i = 0; i < n_fields; i++) zk_json_put_u64(json, fields[i].name, fields[i].value);
         zk_json_put_u64(json, "runs", bench->runs);
         zk_json_put_double(json, "median_ms", median);
@@ -92,9 +94,10 @@ cuzk_status cli_bench_report(const cli_bench *bench, const cli_bench_field *fiel
     }
     printf("%s", bench->name);
     for (size_t i = 0; i < n_fields; i++) printf(" %s=%" PRIu64, fields[i].name, fields[i].value);
-    printf(" (%s %s, %u thread%s): median %.3f ms, min %.3f, max %.3f, CPU %.3f", kind, device,
-           zk_pool_n_threads(bench->pool), zk_pool_n_threads(bench->pool) == 1 ? "" : "s", median, min, max,
-           (double)bench->cpu_ns * 1e-6);
+    printf(" (%s %s, %u thread%s", kind, device, zk_pool_n_threads(bench->pool),
+           zk_pool_n_threads(bench->pool) == 1 ? "" : "s");
+    if (zk_numa_n_nodes() > 1) printf(", %u nodes", zk_numa_n_nodes());
+    printf("): median %.3f ms, min %.3f, max %.3f, CPU %.3f", median, min, max, (double)bench->cpu_ns * 1e-6);
     if (units) printf(", %.3g %s/s", rate, unit);
     printf("%s\n", bench->checked ? ", result checked" : "");
     return CUZK_OK;

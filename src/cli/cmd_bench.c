@@ -74,7 +74,7 @@ static cuzk_status points_make(points *p, cuzk_err *err) {
     const size_t bytes[4] = {p->n * sizeof *p->multipliers, p->n * sizeof *p->scalars,
                              (p->n / 64 + 1) * sizeof *p->bits, p->n * (p->g2 ? sizeof *p->g2_points : sizeof *p->g1)};
     cuzk_status status = CUZK_OK;
-    for (int i = 0; i < 4 && status == CUZK_OK; i++) status = zk_mem_alloc(&block[i], "bench", bytes[i], err);
+    for (int i = 0; i < 4 && status == CUZK_OK; i++) status = zk_mem_alloc_shared(&block[i], "bench", bytes[i], err);
     p->multipliers = block[0];
     p->scalars = block[1];
     p->bits = block[2];
@@ -284,7 +284,7 @@ static int run_ntt(const cli_command *self, int argc, char **argv) {
     t.n = (size_t)1 << log2_n;
     ZK_GOTO(zk_ntt_domain_create(&t.domain, (unsigned)log2_n, t.pool, &err));
     void *block;
-    ZK_GOTO(zk_mem_alloc(&block, "bench", t.n * sizeof *t.x, &err));
+    ZK_GOTO(zk_mem_alloc_shared(&block, "bench", t.n * sizeof *t.x, &err));
     t.x = block;
     for (size_t i = 0; i < t.n; i++) cli_bench_scalar(&t.x[i], STREAM_NTT, i);
     ZK_GOTO(cli_bench_measure(&bench, run_transform_once, &t, &err));

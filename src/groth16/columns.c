@@ -59,7 +59,7 @@ static cuzk_status lagrange(zk_fr **out, const zk_columns *columns, const zk_fr 
     zk_fr n_fr;
     job.scratch = zk_calloc(zk_pool_n_threads(pool), LAGRANGE_CHUNK * sizeof *job.scratch);
     if (!job.scratch) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "setup: Lagrange values: out of memory");
-    cuzk_status status = zk_mem_alloc((void **)&job.out, "setup lagrange", n * sizeof *job.out, err);
+    cuzk_status status = zk_mem_alloc_shared((void **)&job.out, "setup lagrange", n * sizeof *job.out, err);
     if (status != CUZK_OK) {
         free(job.scratch);
         return status;
@@ -217,7 +217,8 @@ cuzk_status zk_columns_compute(zk_columns *columns, const zk_program *program, c
 
     ZK_GOTO(lagrange(&lagrange_values, columns, tau, pool, err));
     for (unsigned m = 0; m < 3; m++) {
-        ZK_GOTO(zk_mem_alloc((void **)&columns->value[m], "setup columns", n_vars * sizeof *columns->value[m], err));
+        ZK_GOTO(
+            zk_mem_alloc_shared((void **)&columns->value[m], "setup columns", n_vars * sizeof *columns->value[m], err));
         ZK_GOTO(add_columns(columns->value[m], program, m, lagrange_values, pool, err));
     }
     for (uint32_t i = 0; i < program->n_inputs; i++)

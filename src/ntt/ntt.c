@@ -95,7 +95,7 @@ cuzk_status zk_ntt_domain_create(zk_ntt_domain **domain, unsigned log2_n, zk_poo
     zk_ntt_domain *d = zk_calloc(1, sizeof *d);
     if (!d) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "transform of 2^%u elements: no memory", log2_n);
     void *tables;
-    cuzk_status status = zk_mem_alloc(&tables, "ntt tables", s.n_all * sizeof *d->block, err);
+    cuzk_status status = zk_mem_alloc_shared(&tables, "ntt tables", s.n_all * sizeof *d->block, err);
     if (status != CUZK_OK) {
         free(d);
         return status;

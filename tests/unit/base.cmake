@@ -1,4 +1,5 @@
 cuzk_test(test_base ${CMAKE_CURRENT_LIST_DIR}/base_test.c LINK zk_base)
+cuzk_test(test_base_numa ${CMAKE_CURRENT_LIST_DIR}/base_numa_test.c LINK zk_base)
 cuzk_test(test_base_json ${CMAKE_CURRENT_LIST_DIR}/base_json_test.c LINK zk_base)
 cuzk_test(test_base_io ${CMAKE_CURRENT_LIST_DIR}/base_io_test.c LINK zk_base)
 cuzk_test(test_base_mem ${CMAKE_CURRENT_LIST_DIR}/base_mem_test.c LINK zk_base)

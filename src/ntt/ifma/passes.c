@@ -58,7 +58,7 @@ static void tables_range(void *ctx, size_t begin, size_t end, unsigned thread) {
 cuzk_status zk_ntt_ifma_tables(zk_ntt_domain *domain, size_t n, zk_pool *pool, cuzk_err *err) {
     _Static_assert(sizeof(zk_fr52) == ZK_NTT_IFMA_ELEMENT_BYTES, "size told in the header");
     void *block;
-    ZK_TRY(zk_mem_alloc(&block, "ntt tables", n * sizeof *domain->block52, err));
+    ZK_TRY(zk_mem_alloc_shared(&block, "ntt tables", n * sizeof *domain->block52, err));
     domain->block52 = block;
     zk_pool_for(pool, n, 4096, tables_range, domain);
     return CUZK_OK;
