@@ -4,23 +4,27 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/span.h"
 #include "cli/commands.h"
+#include "cli/service_manager.h"
 #include "config/config.h"
 #include "engine/engine.h"
 #include "rpc/http.h"
 #include "rpc/server.h"
+
+/* When the service manager is told next; monotonic. */
+typedef struct daemon_pulse {
+    uint64_t text_ms, ping_ms;
+    bool hangs;
+} daemon_pulse;
 
 typedef struct daemon_args {
     const char *config_path, *listen, *journal, *status_listen, *worker_fault;
@@ -28,32 +32,6 @@ typedef struct daemon_args {
     size_t n_options, n_own;
     const char **values; /* of the options made from the table of keys */
 } daemon_args;
-
-/* ---- systemd ---- */
-
-/* One datagram to the service manager; nothing if there is none. */
-static void notify(const char *text) {
-    const char *path = getenv("NOTIFY_SOCKET");
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    size_t n = path ? strlen(path) : 0;
-    if (n == 0 || n >= sizeof to.sun_path) return;
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return;
-    memcpy(to.sun_path, path, n);
-    if (to.sun_path[0] == '@') to.sun_path[0] = 0; /* the abstract name space */
-    if (sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&to,
-               (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)) < 0)
-        ZK_LOG_WARN("the service manager cannot be told", zk_kv_str("text", text), zk_kv_str("error", strerror(errno)));
-    close(fd);
-}
-
-/* Half of the watchdog's period in ms, 0: none. */
-static int watchdog_ms(void) {
-    const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
-    if (!usec || (pid && strtol(pid, NULL, 10) != getpid())) return 0;
-    long long us = strtoll(usec, NULL, 10);
-    return us > 2000 && us < 2000000000000 ? (int)(us / 2000) : 0;
-}
 
 /* ---- signals: a byte each through a pipe ---- */
 
@@ -175,12 +153,13 @@ static zk_engine_options engine_options(const zk_config *c, const daemon_args *a
 static void reload(zk_config **config, const daemon_args *a) {
     zk_config *fresh = NULL;
     cuzk_err err = {0};
-    char before[1024], after[1024], ready[80];
+    char before[1024], after[1024], ready[80], text[512];
     snprintf(ready, sizeof ready, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, zk_now_ns() / 1000);
-    notify(ready);
+    cli_manager_tell_status(ready, "reading the settings again");
     if (read_settings(&fresh, a, log_warning, &err) != CUZK_OK) {
         ZK_LOG_ERROR("settings are not reloaded", zk_kv_str("error", err.message));
-        notify("READY=1");
+        snprintf(text, sizeof text, "the old settings stay: %.400s", err.message);
+        cli_manager_tell_status("READY=1", text);
         return;
     }
     for (size_t i = 0; i < zk_config_n_keys; i++) {
@@ -201,54 +180,113 @@ static void reload(zk_config **config, const daemon_args *a) {
     apply_logging(*config);
     zk_config_destroy(fresh);
     ZK_LOG_INFO("settings reloaded");
-    notify("READY=1");
+    cli_manager_tell_status("READY=1", "settings reloaded");
 }
 
 /* ---- life ---- */
 
-static bool is_alive(zk_engine *engine) {
-    zk_engine_status *st = NULL;
-    cuzk_err err = {0};
-    bool alive = zk_engine_get_status(&st, engine, &err) == CUZK_OK;
-    zk_engine_status_destroy(st);
-    return alive;
+#define TELL_MS 2000 /* what the service manager shows is at most this old */
+#define PULSE_AGAIN_MS 250
+#define LEAST_SILENT_MS 2000 /* of a serving thread before it counts as hanging */
+
+/* What an operator wants to see in one line. */
+static void describe(char text[256], const zk_engine_status *st) {
+    uint32_t pending = 0, running = 0;
+    unsigned there = 0, retired = 0;
+    for (size_t i = 0; i < st->n_queues; i++) {
+        pending += st->queues[i].pending;
+        running += st->queues[i].in_progress;
+    }
+    for (size_t i = 0; i < st->n_workers; i++) {
+        there += st->workers[i].pid != 0;
+        retired += st->workers[i].state == ZK_WORKER_RETIRED;
+    }
+    int n = snprintf(text, 256, "%u running, %u waiting; %" PRIu64 " proofs, %" PRIu64 " failed; %u workers", running,
+                     pending, st->n_completed, st->n_failed, there);
+    if (retired) n += snprintf(text + n, 256 - (size_t)n, ", %u retired", retired);
+    if (st->journal_error[0]) n += snprintf(text + n, 256 - (size_t)n, "; the journal fails");
+    if (st->fleet_lost) snprintf(text + n, 256 - (size_t)n, "; the fleet's database is out of reach");
 }
 
-static void serve(zk_config **config, const daemon_args *a, zk_engine *engine) {
-    int period = watchdog_ms();
+static bool is_serving(daemon_pulse *pulse, const zk_rpc_server *server) {
+    uint64_t silent = zk_rpc_server_silent_ms(server), watchdog = cli_manager_watchdog_ms();
+    bool hangs = silent > (watchdog > LEAST_SILENT_MS ? watchdog : LEAST_SILENT_MS);
+    if (hangs && !pulse->hangs)
+        ZK_LOG_ERROR("a thread that serves gRPC hangs; the watchdog is not told that all is well",
+                     zk_kv_u64("silent_ms", silent));
+    pulse->hangs = hangs;
+    return !hangs;
+}
+
+/* Says what goes on and, when it is time, that it goes on; returns in how many ms to come again, -1: never. This runs
+ * in the loop that hears signals, takes the engine's lock, and looks at the threads that serve gRPC: if one of the
+ * three hangs no word is said, and the watchdog bites. */
+static int tell_manager(daemon_pulse *pulse, zk_engine *engine, const zk_rpc_server *server, const char *prefix) {
+    uint64_t now = zk_now_ns() / 1000000, watchdog = cli_manager_watchdog_ms();
+    if (!cli_manager_is_there()) return -1;
+    zk_engine_status *st = NULL;
+    cuzk_err err = {0};
+    if (now >= pulse->text_ms || (watchdog && now >= pulse->ping_ms)) {
+        if (zk_engine_get_status(&st, engine, &err) != CUZK_OK) return PULSE_AGAIN_MS;
+    }
+    if (now >= pulse->text_ms) {
+        char what[256], text[320];
+        describe(what, st);
+        snprintf(text, sizeof text, "%s%s", prefix, what);
+        cli_manager_tell_status(NULL, text);
+        pulse->text_ms = now + TELL_MS;
+    }
+    zk_engine_status_destroy(st);
+    if (watchdog && now >= pulse->ping_ms) {
+        if (!is_serving(pulse, server)) return PULSE_AGAIN_MS;
+        cli_manager_tell("WATCHDOG=1");
+        pulse->ping_ms = now + watchdog;
+    }
+    return (int)((watchdog && pulse->ping_ms < pulse->text_ms ? pulse->ping_ms : pulse->text_ms) - now);
+}
+
+static void serve(zk_config **config, const daemon_args *a, daemon_pulse *pulse, zk_engine *engine,
+                  const zk_rpc_server *server) {
     for (;;) {
-        int number = next_signal(period ? period : -1);
+        int number = next_signal(tell_manager(pulse, engine, server, ""));
         if (number == SIGTERM || number == SIGINT) {
             ZK_LOG_INFO("asked to end", zk_kv_str("signal", number == SIGTERM ? "TERM" : "INT"));
             return;
         }
-        if (number == SIGHUP) reload(config, a);
-        if (period && is_alive(engine)) notify("WATCHDOG=1");
+        if (number == SIGHUP) {
+            reload(config, a);
+            pulse->text_ms = zk_now_ns() / 1000000 + TELL_MS; /* what came of it stays to be seen */
+        }
     }
 }
 
 /* Running partitions may end; a second signal cuts that short. */
-static void drain(const zk_config *c, zk_engine *engine, zk_rpc_server *server) {
-    uint64_t start = zk_now_ns(), limit_ms = c->daemon.drain_timeout_ms;
-    notify("STOPPING=1");
+static void drain(const zk_config *c, daemon_pulse *pulse, zk_engine *engine, zk_rpc_server *server) {
+    uint64_t start = zk_now_ns(), limit_ms = c->daemon.drain_timeout_ms, extend_ms = 0;
+    cli_manager_tell_status("STOPPING=1", "ending: running partitions may end");
     zk_rpc_server_drain(server);
     for (;;) {
         cuzk_err err = {0};
         char extend[64];
         if (zk_engine_drain(engine, 100, &err) == CUZK_OK) {
             ZK_LOG_INFO("nothing runs any more");
-            return;
+            break;
         }
         int number = next_signal(100);
         uint64_t passed_ms = (zk_now_ns() - start) / 1000000;
         if (number == SIGTERM || number == SIGINT || passed_ms >= limit_ms) {
             ZK_LOG_WARN("running partitions are given up; their jobs go on at the next start",
                         zk_kv_str("because", passed_ms >= limit_ms ? "daemon.drain_timeout" : "second signal"));
-            return;
+            break;
         }
-        snprintf(extend, sizeof extend, "EXTEND_TIMEOUT_USEC=%d", 30000000);
-        notify(extend);
+        if (passed_ms >= extend_ms) { /* TimeoutStopSec= may be shorter than daemon.drain_timeout */
+            snprintf(extend, sizeof extend, "EXTEND_TIMEOUT_USEC=%d", 30000000);
+            cli_manager_tell(extend);
+            extend_ms = passed_ms + TELL_MS;
+        }
+        tell_manager(pulse, engine, server, "ending: ");
     }
+    cli_manager_tell_status(NULL, "ending: workers and clients are told");
 }
 
 static void raise_file_limit(void) {
@@ -265,7 +303,9 @@ static cuzk_status run_daemon(const daemon_args *a, cuzk_err *err) {
     zk_rpc_server *server = NULL;
     zk_http *http = NULL;
     cuzk_status status = CUZK_OK;
+    daemon_pulse pulse = {0};
     char devices[1024];
+    cli_manager_open();
     zk_engine_small_heap();
     ZK_GOTO(read_settings(&config, a, NULL, err));
     apply_logging(config);
@@ -277,6 +317,7 @@ static cuzk_status run_daemon(const daemon_args *a, cuzk_err *err) {
     ZK_GOTO(device_list(devices, config, err));
     zk_engine_options options = engine_options(config, a, devices);
     ZK_LOG_INFO("starting", zk_kv_str("journal", options.journal_path), zk_kv_str("param_cache", options.param_cache));
+    cli_manager_tell_status(NULL, "starting: devices, journal");
     ZK_GOTO(zk_engine_create(&engine, &options, err));
     zk_rpc_options rpc = {
         .listen = config->daemon.listen.items,
@@ -290,11 +331,16 @@ static cuzk_status run_daemon(const daemon_args *a, cuzk_err *err) {
     ZK_GOTO(zk_rpc_server_create(&server, engine, &rpc, err));
     if (config->daemon.status_listen[0])
         ZK_GOTO(zk_http_create(&http, config->daemon.status_listen, engine, server, err));
-    notify("READY=1");
+    cli_manager_tell_status("READY=1", "ready");
     ZK_LOG_INFO("ready");
-    serve(&config, a, engine);
-    drain(config, engine, server);
+    serve(&config, a, &pulse, engine, server);
+    drain(config, &pulse, engine, server);
 out:
+    if (status != CUZK_OK) {
+        char text[512];
+        snprintf(text, sizeof text, "not started: %.400s", err->message);
+        cli_manager_tell_status(NULL, text);
+    }
     zk_http_destroy(http);
     zk_rpc_server_destroy(server);
     zk_engine_destroy(engine);

@@ -73,6 +73,8 @@ struct zk_rpc_server {
     grpc_completion_queue *cq;
     pthread_t *threads;
     unsigned n_threads, n_started;
+    atomic_ullong *round_ns; /* [n_threads] when each was last back for the next event */
+    atomic_uint n_serving;
     pthread_t timer;
     bool timer_started;
     int *ports;

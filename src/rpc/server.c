@@ -22,6 +22,7 @@
 #define N_ARMED 64                          /* calls that may arrive before a thread has looked */
 #define END_GRACE_NS ((uint64_t)5000000000) /* for calls still sending when the server ends */
 #define ARM_AGAIN_NS ((uint64_t)250000000)
+#define ROUND_NS ((uint64_t)500000000) /* a serving thread that nothing happens to says so this often */
 
 /* ---- blocking tasks ---- */
 
@@ -187,8 +188,12 @@ static void arm(zk_rpc_server *s) {
 
 static void *serve_main(void *arg) {
     zk_rpc_server *s = arg;
+    atomic_ullong *round_ns = &s->round_ns[atomic_fetch_add(&s->n_serving, 1)];
+    pthread_setname_np(pthread_self(), "grpc-serve");
     for (;;) {
-        grpc_event event = grpc_completion_queue_next(s->cq, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
+        atomic_store(round_ns, zk_now_ns());
+        gpr_timespec until = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_nanos(ROUND_NS, GPR_TIMESPAN));
+        grpc_event event = grpc_completion_queue_next(s->cq, until, NULL);
         if (event.type == GRPC_QUEUE_SHUTDOWN) return NULL;
         zk_rpc_tag *tag = event.tag;
         if (event.type != GRPC_OP_COMPLETE || !tag) continue; /* NULL: the server has shut down */
@@ -335,6 +340,7 @@ static void free_server(zk_rpc_server *s) {
     free(s->socket_paths);
     free(s->ports);
     free(s->threads);
+    free(s->round_ns);
     free(s->counts);
     pthread_mutex_destroy(&s->mutex);
     pthread_mutex_destroy(&s->task_mutex);
@@ -373,10 +379,11 @@ cuzk_status zk_rpc_server_create(zk_rpc_server **server, zk_engine *engine, cons
     s->max_task_threads = o->max_blocking ? o->max_blocking : 16;
     s->max_message_bytes = o->max_message_bytes ? o->max_message_bytes : (uint64_t)256 << 20;
     s->threads = zk_calloc(s->n_threads, sizeof *s->threads);
+    s->round_ns = zk_calloc(s->n_threads, sizeof *s->round_ns);
     s->ports = zk_calloc(o->n_listen ? o->n_listen : 1, sizeof *s->ports);
     s->socket_paths = zk_calloc(o->n_listen ? o->n_listen : 1, sizeof *s->socket_paths);
     s->counts = zk_calloc(zk_rpc_n_service_methods, sizeof *s->counts);
-    if (!s->threads || !s->ports || !s->socket_paths || !s->counts)
+    if (!s->threads || !s->round_ns || !s->ports || !s->socket_paths || !s->counts)
         ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the server"));
     s->n_ports = o->n_listen;
     if (s->max_message_bytes > INT32_MAX)
@@ -486,6 +493,15 @@ void zk_rpc_server_destroy(zk_rpc_server *s) {
     if (s->grpc) grpc_server_destroy(s->grpc);
     if (s->cq) grpc_completion_queue_destroy(s->cq);
     free_server(s);
+}
+
+uint64_t zk_rpc_server_silent_ms(const zk_rpc_server *s) {
+    uint64_t now = zk_now_ns(), longest = 0;
+    for (unsigned i = 0; i < s->n_started; i++) {
+        uint64_t round = atomic_load(&s->round_ns[i]);
+        if (round && now > round && now - round > longest) longest = now - round;
+    }
+    return longest / 1000000;
 }
 
 int zk_rpc_server_port(const zk_rpc_server *s, size_t i) { return i < s->n_ports ? s->ports[i] : 0; }

@@ -26,6 +26,9 @@ cuzk_status zk_rpc_server_create(zk_rpc_server **server, zk_engine *engine, cons
 void zk_rpc_server_drain(zk_rpc_server *server);
 /* No new calls; those that wait end with UNAVAILABLE; returns when no call is left. The engine is not used any more. */
 void zk_rpc_server_destroy(zk_rpc_server *server); /* NULL is fine */
+/* For a watchdog: how long ago the serving thread that is furthest behind was last ready for an event. Each is ready
+ * twice a second when nothing happens; none may block, so one that is silent for seconds hangs. */
+uint64_t zk_rpc_server_silent_ms(const zk_rpc_server *server);
 /* Of the ith address: the port it is bound to (0 for a unix socket). */
 int zk_rpc_server_port(const zk_rpc_server *server, size_t i);
 

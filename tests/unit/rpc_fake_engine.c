@@ -50,6 +50,10 @@ void fake_destroy(zk_engine *e) {
     free(e);
 }
 
+void fake_hang(zk_engine *e) { pthread_mutex_lock(&e->mutex); }
+
+void fake_go_on(zk_engine *e) { pthread_mutex_unlock(&e->mutex); }
+
 size_t fake_n_jobs(zk_engine *e) {
     pthread_mutex_lock(&e->mutex);
     size_t n = e->n_jobs;

@@ -33,6 +33,9 @@ size_t fake_n_open_contents(zk_engine *engine);
 void fake_fail_submit(zk_engine *engine, cuzk_status status, const char *message);
 /* The status shows two GPUs (the first with two workers, the second of them busy), a CPU worker, one that checks. */
 void fake_use_devices(zk_engine *engine);
+/* Nobody gets an answer from the engine until it is given free. */
+void fake_hang(zk_engine *engine);
+void fake_go_on(zk_engine *engine);
 uint64_t fake_hash(uint64_t hash, const void *data, size_t n); /* start with FAKE_HASH */
 #define FAKE_HASH UINT64_C(0xcbf29ce484222325)
 

@@ -566,6 +566,33 @@ static uint64_t health(const char *service, cuzk_status want) {
     return value;
 }
 
+static void keep_status(void *ctx, cuzk_status status, const uint8_t *response, size_t n, const cuzk_err *err) {
+    (void)response, (void)n, (void)err;
+    *(cuzk_status *)ctx = status;
+}
+
+/* What a watchdog looks at: one serving thread that hangs is seen beside one that serves; idle ones hang not. */
+static void test_silence(void) {
+    start();
+    sleep_ms(1500); /* some rounds without a call */
+    ZK_CHECKF(zk_rpc_server_silent_ms(fx.server) < 1200, "%u ms", (unsigned)zk_rpc_server_silent_ms(fx.server));
+    cuzk_status answer = CUZK_INTERNAL;
+    cuzk_err err = {0};
+    fake_hang(fx.engine);
+    zk_client_call *held = NULL;
+    ZK_CHECK_OK(zk_client_start(&held, fx.client, "GetStatus", "", 0, 0, keep_status, &answer, &err), err);
+    for (int i = 0; i < 100 * PATIENCE && zk_rpc_server_silent_ms(fx.server) < 2000; i++) zk_client_poll(fx.client, 50);
+    bool seen = zk_rpc_server_silent_ms(fx.server) >= 2000, answered = answer == CUZK_OK;
+    uint8_t *response = NULL;
+    size_t n = 0;
+    cuzk_status other = call("/no.Such/Method", "", 0, &response, &n, &err); /* by the other thread */
+    bool still = zk_rpc_server_silent_ms(fx.server) >= 2000;
+    fake_go_on(fx.engine);
+    ZK_CHECK(seen && !answered && other == CUZK_UNSUPPORTED && still);
+    WAIT_FOR(answer == CUZK_OK && zk_rpc_server_silent_ms(fx.server) < 1200);
+    stop();
+}
+
 static void test_health_and_end(void) {
     start();
     ZK_CHECK(health("", CUZK_OK) == 1 && health("cuzk.v1.ProvingEngine", CUZK_OK) == 1);
@@ -756,5 +783,5 @@ static void test_http(void) {
 
 ZK_TEST_MAIN(ZK_CASE(test_submit), ZK_CASE(test_submit_malformed), ZK_CASE(test_limits_and_failures),
              ZK_CASE(test_await), ZK_CASE(test_many_waiting), ZK_CASE(test_prove), ZK_CASE(test_cancel),
-             ZK_CASE(test_status_and_keys), ZK_CASE(test_devices), ZK_CASE(test_health_and_end),
+             ZK_CASE(test_status_and_keys), ZK_CASE(test_devices), ZK_CASE(test_silence), ZK_CASE(test_health_and_end),
              ZK_CASE(test_reflection), ZK_CASE(test_unix_socket), ZK_CASE(test_bad_options), ZK_CASE(test_http))

@@ -1,0 +1,5 @@
+if(TARGET zk_rpc)
+  cuzk_test(e2e_notify ${CMAKE_CURRENT_LIST_DIR}/notify_test.c LINK zk_base E2E)
+  target_compile_definitions(e2e_notify PRIVATE CUZK_PROGRAM="$<TARGET_FILE:cuzk>")
+  add_dependencies(e2e_notify cuzk)
+endif()
