@@ -1,7 +1,9 @@
 #include "filecoin/graph.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/bytes.h"
 #include "hash/blake2b.h"
 #include "hash/chacha.h"
@@ -21,6 +23,7 @@ void zk_graph_init(zk_graph *graph, uint64_t n_nodes, const uint8_t porep_id[32]
     uint8_t digest[32];
     graph->n_nodes = n_nodes;
     graph->api_version = api_version;
+    graph->feistel_table = NULL;
     derive(digest, "Filecoin_DRSample", porep_id);
     memcpy(graph->drg_seed, digest, sizeof graph->drg_seed);
     derive(digest, "Filecoin_Feistel", porep_id);
@@ -68,18 +71,39 @@ static unsigned half_bits(uint64_t n) {
     return w > 0 ? w : 1;
 }
 
-uint64_t zk_feistel_permute(uint64_t n, uint64_t x, const uint64_t keys[3]) {
+/* table: NULL, or [3][2^w] the values of the round function. */
+static uint64_t permute(uint64_t n, uint64_t x, const uint64_t keys[3], const uint64_t *table) {
     unsigned w = half_bits(n);
     uint64_t mask = (1ull << w) - 1;
     do {
         uint64_t left = x >> w, right = x & mask;
         for (unsigned i = 0; i < 3; i++) {
-            uint64_t next = left ^ round_function(right, keys[i], mask);
+            uint64_t f = table ? table[(uint64_t)i << w | right] : round_function(right, keys[i], mask);
+            uint64_t next = left ^ f;
             left = right, right = next;
         }
         x = left << w | right;
     } while (x >= n);
     return x;
+}
+
+uint64_t zk_feistel_permute(uint64_t n, uint64_t x, const uint64_t keys[3]) { return permute(n, x, keys, NULL); }
+
+cuzk_status zk_graph_tabulate(zk_graph *graph, cuzk_err *err) {
+    unsigned w = half_bits(graph->n_nodes * ZK_EXP_PARENTS);
+    uint64_t mask = (1ull << w) - 1, *table = zk_malloc((3 * sizeof *table) << w);
+    if (!table) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "graph: no memory for 3 * 2^%u numbers", w);
+    for (unsigned i = 0; i < 3; i++)
+        for (uint64_t half = 0; half <= mask; half++)
+            table[(uint64_t)i << w | half] = round_function(half, graph->feistel_keys[i], mask);
+    zk_graph_clear(graph);
+    graph->feistel_table = table;
+    return CUZK_OK;
+}
+
+void zk_graph_clear(zk_graph *graph) {
+    free(graph->feistel_table);
+    graph->feistel_table = NULL;
 }
 
 uint64_t zk_feistel_invert(uint64_t n, uint64_t x, const uint64_t keys[3]) {
@@ -98,8 +122,8 @@ uint64_t zk_feistel_invert(uint64_t n, uint64_t x, const uint64_t keys[3]) {
 
 void zk_graph_expander_parents(uint32_t parents[ZK_EXP_PARENTS], const zk_graph *graph, uint32_t node) {
     for (unsigned k = 0; k < ZK_EXP_PARENTS; k++) {
-        uint64_t x = zk_feistel_permute(graph->n_nodes * ZK_EXP_PARENTS, (uint64_t)node * ZK_EXP_PARENTS + k,
-                                        graph->feistel_keys);
+        uint64_t x = permute(graph->n_nodes * ZK_EXP_PARENTS, (uint64_t)node * ZK_EXP_PARENTS + k, graph->feistel_keys,
+                             graph->feistel_table);
         /* The first version cut the permuted number to 32 bits before the division. */
         if (graph->api_version == ZK_API_1_0_0) x = (uint32_t)x;
         parents[k] = (uint32_t)(x / ZK_EXP_PARENTS);

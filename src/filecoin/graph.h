@@ -13,9 +13,16 @@ typedef struct zk_graph {
     zk_api_version api_version;
     uint8_t drg_seed[28];
     uint64_t feistel_keys[3];
+    uint64_t *feistel_table; /* of zk_graph_tabulate, or NULL */
 } zk_graph;
 
 void zk_graph_init(zk_graph *graph, uint64_t n_nodes, const uint8_t porep_id[32], zk_api_version api_version);
+
+/* For whoever asks for the parents of most nodes: a table of all values that the rounds of the permutation can take, 3
+ * times the root of 8 n_nodes of them, which replaces as many hashes a node as the permutation has rounds and walks.
+ * The parents are the same. zk_graph_clear frees it, and is fine without one. */
+cuzk_status zk_graph_tabulate(zk_graph *graph, cuzk_err *err) ZK_MUST_USE;
+void zk_graph_clear(zk_graph *graph);
 
 /* Base parents, then expander parents. node < n_nodes. */
 void zk_graph_parents(uint32_t parents[ZK_ALL_PARENTS], const zk_graph *graph, uint32_t node);

@@ -69,6 +69,7 @@ static void sector_free(sector *s) {
     zk_tree_destroy(s->tree_d);
     zk_tree_destroy(s->tree_c);
     zk_tree_destroy(s->tree_r);
+    zk_graph_clear(&s->graph);
 }
 
 /* Position of a node among the known ones; n_known if it is not known. */
@@ -109,9 +110,10 @@ static void label_of(uint8_t label[32], const sector *s, uint32_t layer, uint64_
 /* Labels of the parents of a node as one layer's label hashes them; returns how many. */
 static uint32_t parent_labels(zk_node labels[ZK_ALL_PARENTS], const sector *s, uint32_t layer, uint64_t node) {
     uint32_t parents[ZK_ALL_PARENTS];
-    zk_graph_parents(parents, &s->graph, (uint32_t)node);
+    zk_graph_base_parents(parents, &s->graph, (uint32_t)node);
     for (unsigned i = 0; i < ZK_DRG_PARENTS; i++) label_of(labels[i], s, layer, parents[i]);
     if (layer == 1) return ZK_DRG_PARENTS;
+    zk_graph_expander_parents(parents + ZK_DRG_PARENTS, &s->graph, (uint32_t)node);
     for (unsigned i = ZK_DRG_PARENTS; i < ZK_ALL_PARENTS; i++) label_of(labels[i], s, layer - 1, parents[i]);
     return ZK_ALL_PARENTS;
 }
@@ -290,6 +292,7 @@ static cuzk_status start(sector *s, uint64_t miner, uint64_t sector_number, cuzk
         zk_prover_id(prover_id, miner);
     }
     zk_graph_init(&s->graph, n_nodes, porep_id, s->seal->api_version);
+    if (s->seal->sector_bytes <= ZK_SAMPLE_MAX_SEALED_BYTES) ZK_TRY(zk_graph_tabulate(&s->graph, err));
     bool zeros = s->identity || s->seal->sector_bytes > ZK_SAMPLE_MAX_SEALED_BYTES;
     if (!zeros) ZK_TRY(make_data(s, err));
     ZK_TRY(zk_data_tree_build(&s->tree_d, c1->shape.n_data_nodes, NULL, (const uint8_t(*)[32])s->data,
