@@ -2,7 +2,7 @@
 BUILD ?= build
 CMAKE_FLAGS ?=
 
-.PHONY: all deps demo check check-full check-interop bench asan tsan fuzz format clean
+.PHONY: all deps install demo check check-full check-interop bench asan tsan fuzz format clean
 
 all: deps
 	@cmake -S . -B $(BUILD) -G Ninja $(CMAKE_FLAGS) >$(BUILD).cmake.log 2>&1 || { cat $(BUILD).cmake.log; exit 1; }
@@ -12,6 +12,11 @@ all: deps
 
 deps:
 	@scripts/deps.sh
+
+# Below PREFIX (/usr/local), in DESTDIR if it is set: the program, the unit for systemd, its account.
+PREFIX ?= /usr/local
+install: all
+	@cmake --install $(BUILD) --prefix $(PREFIX)
 
 # Proves a real Filecoin PoRep of a 2 KiB sector on the CPU and verifies it.
 demo: all
