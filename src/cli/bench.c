@@ -69,8 +69,9 @@ cuzk_status cli_bench_report(const cli_bench *bench, const cli_bench_field *fiel
     double median = (double)(bench->ns[(bench->runs - 1) / 2] + bench->ns[bench->runs / 2]) * 0.5e-6;
     double rate = units && median > 0 ? (double)units / (median * 1e-3) : 0;
     bool cpu = !bench->backend || strcmp(bench->backend->caps.kind, "cpu") == 0;
-    const char *kind = cpu ? "cpu" : bench->backend->caps.kind,
-               *device = cpu ? cpu_code() : bench->backend->caps.device;
+    const char *kind = cpu ? "cpu" : bench->backend->caps.kind, *device = !cpu          ? bench->backend->caps.device
+                                                                          : bench->code ? bench->code
+                                                                                        : cpu_code();
     if (bench->json) {
         zk_json_writer *json = cli_json_begin();
         zk_json_put_string(json, "bench", bench->name);

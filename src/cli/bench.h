@@ -13,6 +13,7 @@ typedef struct cli_bench {
     cli_work work;
     zk_pool *pool;
     const zk_backend *backend; /* what the work ran on; NULL: the CPU code itself */
+    const char *code;          /* which of the CPU's; NULL: that of the field and the sums */
     uint64_t *ns;              /* [runs] */
     uint64_t cpu_ns;           /* least CPU time of a run, all threads: what counts on a machine that is shared */
     uint8_t checksum[32];

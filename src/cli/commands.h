@@ -14,6 +14,7 @@ extern const cli_command cli_sample;                                            
 extern const cli_command cli_bench_msm, cli_bench_ntt, cli_bench_masked_sum, cli_bench_prove, cli_bench_request; /* cmd_bench.c */
 extern const cli_command cli_bench_synthesize, cli_bench_setup, cli_bench_verify;
 extern const cli_command cli_bench_check; /* cmd_bench_check.c */
+extern const cli_command cli_bench_hash;  /* cmd_bench_hash.c */
 extern const cli_command cli_worker, cli_journal_salvage; /* cmd_engine.c */
 
 extern const cli_command cli_config_check, cli_config_sample; /* cmd_config.c */

@@ -16,7 +16,7 @@ static const cli_command *const commands[] = {
     &cli_submit,         &cli_await,           &cli_cancel,         &cli_preload,
     &cli_evict,          &cli_metrics,         &cli_bench_single,   &cli_bench_batch,
     &cli_bench_stress,   &cli_config_check,    &cli_config_sample,  &cli_trace_compare,
-    &cli_tune,           &cli_bench_check,
+    &cli_tune,           &cli_bench_check,     &cli_bench_hash,
 #ifdef CUZK_HAVE_ENGINE
     &cli_worker,         &cli_journal_salvage,
 #endif

@@ -37,5 +37,6 @@ void zk_sha256_trunc254(uint8_t digest[32], const void *data, size_t n);
 void zk_sha256_compress_portable(uint32_t state[8], const uint8_t *blocks, size_t n_blocks);
 void zk_sha256_compress_shani(uint32_t state[8], const uint8_t *blocks, size_t n_blocks);
 bool zk_sha256_shani_usable(void);
+const char *zk_sha256_code(void); /* which of them zk_sha256_compress is: "sha-ni", "portable" */
 
 #endif

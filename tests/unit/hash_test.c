@@ -42,6 +42,59 @@ static void test_sha256_impls_agree(void) {
     }
 }
 
+typedef void (*compress_fn)(uint32_t state[8], const uint8_t *blocks, size_t n_blocks);
+
+/* The padding of FIPS 180-4 around a compression function. */
+static void digest_by(compress_fn compress, uint8_t digest[32], const uint8_t *message, size_t n) {
+    uint32_t state[8];
+    uint8_t tail[128] = {0};
+    size_t held = n % 64, n_tail = held < 56 ? 64 : 128;
+    memcpy(state, zk_sha256_initial_state, sizeof state);
+    compress(state, message, n / 64);
+    memcpy(tail, message + (n - held), held);
+    tail[held] = 0x80;
+    for (unsigned i = 0; i < 8; i++) tail[n_tail - 1 - i] = (uint8_t)((uint64_t)n * 8 >> 8 * i);
+    compress(state, tail, n_tail / 64);
+    for (unsigned i = 0; i < 32; i++) digest[i] = (uint8_t)(state[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+/* Digests of the digests of bytes 7 i + 3, by Python's hashlib: of all lengths 0 .. 200, and of 2^k - 1, 2^k, 2^k + 1
+ * for k from 1 to 16. Every implementation, and what is chosen. */
+static void test_sha256_lengths(void) {
+    static const char *const want[2] = {"3275febb4612d86d586eb9f11cd21e648a9fc7d95e0f6b8d362786e28c9c5b79",
+                                        "6a2cd04a3eb51a149a9c8905b13615bd18a2d5d44ea3389d46a419fd6c1d8086"};
+    static uint8_t message[(1 << 16) + 1];
+    const char *limit = getenv("CUZK_CPU");
+    bool shani = zk_sha256_shani_usable() && !(limit && strcmp(limit, "portable") == 0);
+    ZK_CHECK(strcmp(zk_sha256_code(), shani ? "sha-ni" : "portable") == 0);
+    compress_fn by[3] = {zk_sha256_compress_portable, zk_sha256_compress, zk_sha256_compress_shani};
+    for (size_t i = 0; i < sizeof message; i++) message[i] = (uint8_t)(7 * i + 3);
+    for (int k = 0; k < (zk_sha256_shani_usable() ? 3 : 2); k++) {
+        uint8_t digest[32], of_all[2][32], one_shot[32];
+        zk_sha256_ctx ctx[2];
+        char text[65];
+        for (int s = 0; s < 2; s++) zk_sha256_init(&ctx[s]);
+        for (size_t n = 0; n <= 200; n++) {
+            digest_by(by[k], digest, message, n);
+            zk_sha256_update(&ctx[0], digest, 32);
+            zk_sha256(one_shot, message, n);
+            ZK_CHECKF(memcmp(one_shot, digest, 32) == 0, "implementation %d, n = %zu", k, n);
+        }
+        for (unsigned log2_n = 1; log2_n <= 16; log2_n++)
+            for (size_t n = ((size_t)1 << log2_n) - 1; n <= ((size_t)1 << log2_n) + 1; n++) {
+                digest_by(by[k], digest, message, n);
+                zk_sha256_update(&ctx[1], digest, 32);
+                zk_sha256(one_shot, message, n);
+                ZK_CHECKF(memcmp(one_shot, digest, 32) == 0, "implementation %d, n = %zu", k, n);
+            }
+        for (int s = 0; s < 2; s++) {
+            zk_sha256_final(of_all[s], &ctx[s]);
+            hex(text, of_all[s], 32);
+            ZK_CHECKF(strcmp(text, want[s]) == 0, "implementation %d, set %d: %s", k, s, text);
+        }
+    }
+}
+
 /* Any split of the message gives the one-shot digest, and so does a peek at each prefix. */
 static void test_sha256_incremental(void) {
     uint8_t message[300], want[32], got[32];
@@ -149,5 +202,5 @@ static void test_chacha(void) {
                                            ((uint64_t)block[7] << 56));
 }
 
-ZK_TEST_MAIN(ZK_CASE(test_sha256_known), ZK_CASE(test_sha256_impls_agree), ZK_CASE(test_sha256_incremental),
-             ZK_CASE(test_blake2b), ZK_CASE(test_chacha))
+ZK_TEST_MAIN(ZK_CASE(test_sha256_known), ZK_CASE(test_sha256_impls_agree), ZK_CASE(test_sha256_lengths),
+             ZK_CASE(test_sha256_incremental), ZK_CASE(test_blake2b), ZK_CASE(test_chacha))
