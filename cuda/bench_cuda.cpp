@@ -625,8 +625,8 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const std::string what = argv[i];
         if (what == "rate") {
-            static const char *names[] = {"Fp mul", "Fp square", "Fr mul"};
-            for (int k = 0; k < 3; k++) {
+            static const char *names[] = {"Fp mul", "Fp square", "Fr mul", "Fr mul, known"};
+            for (int k = 0; k < 4; k++) {
                 double rate;
                 CHECK(zk_cuda_test_rate(&rate, device, k, &err));
                 char line[100];

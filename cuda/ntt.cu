@@ -3,11 +3,33 @@
 
 namespace zk {
 
+ZK_HD fr power(u32 i, u32 log_columns, const fr &x, const fr &y, const fr &z, const fr &scale) {
+    const u32 row = i >> log_columns, column = i & ((1u << log_columns) - 1);
+    return mul(mul(scale, pow_u64(z, column)), mul(pow_u64(x, (u64)row * column), pow_u64(y, row)));
+}
 __global__ void __launch_bounds__(256) power_table(fr *out, u32 n, u32 log_columns, fr x, fr y, fr z, fr scale) {
     const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) store(&out[i], power(i, log_columns, x, y, z, scale));
+}
+__global__ void __launch_bounds__(256)
+    power_factors(fr_factor *out, u32 n, u32 log_columns, fr x, fr y, fr z, fr scale) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
-    const u32 row = i >> log_columns, column = i & ((1u << log_columns) - 1);
-    store(&out[i], mul(mul(scale, pow_u64(z, column)), mul(pow_u64(x, (u64)row * column), pow_u64(y, row))));
+    const fr_factor f = factor_of(power(i, log_columns, x, y, z, scale));
+    store(&out[i].w, f.w);
+    store(&out[i].q, f.q);
+}
+
+__global__ void __launch_bounds__(256) stage_factors(uint4 *stage, u32 log_s, fr w) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x, log_u = log_s - 3, k = (i >> log_u) + 1;
+    if (k > 7) return;
+    const u32 u = i & ((1u << log_u) - 1);
+    const fr_factor f = factor_of(pow_u64(w, u * k));
+    uint4 *out = stage + ((4 * (k - 1)) << log_u) + u;
+    out[0] = make_uint4(f.w.l[0], f.w.l[1], f.w.l[2], f.w.l[3]);
+    out[(size_t)1 << log_u] = make_uint4(f.w.l[4], f.w.l[5], f.w.l[6], f.w.l[7]);
+    out[(size_t)2 << log_u] = make_uint4(f.q.l[0], f.q.l[1], f.q.l[2], f.q.l[3]);
+    out[(size_t)3 << log_u] = make_uint4(f.q.l[4], f.q.l[5], f.q.l[6], f.q.l[7]);
 }
 
 __global__ void __launch_bounds__(256) full_table(fr *out, u32 n, u32 log_columns, factor_table table) {
@@ -123,48 +145,45 @@ static ntt_shape shape_of(unsigned log_n) {
     return s;
 }
 
-/* All tables of one size, as rows of one allocation. */
+/* All tables of one size, parts of one allocation. */
 struct table_set {
-    fr *roots;                      /* [1024] */
+    uint4 *stages;                  /* of all passes, see stage_of */
+    fr_factor *n_inverse;           /* [1024] all 1/n */
+    fr_factor *first;               /* two passes: [N1][N3]; three: null */
+    fr_factor *second;              /* [N2][N3]: (w^N1)^(k2 i3) */
+    fr_factor *scaled_second;       /* times 1/n */
+    fr_factor *coset_second;        /* times 7^(-N1 k2) */
+    fr_factor *quotient_second;     /* times -1 / (n (7^n - 1)) */
+    fr_factor *middle, *final;      /* [N1][N3]: 7^(n - k1 - N1 N2 k3) / n; 7^(-k1 - N1 N2 k3) / (n (7^n - 1)) */
     fr *power_low, *power_high;     /* 7^i: [2^14], [n / 2^14] */
     fr *inverse_low, *inverse_high; /* 7^-i */
-    fr *n_inverse;                  /* [1024] all 1/n */
-    fr *first;                      /* two passes: [N1][N3]; three: null */
     fr *high, *low;                 /* three passes: w^(k1 j), j < N2 N3, by high and low bits of j */
-    fr *second, *scaled_second;     /* [N2][N3]: (w^N1)^(k2 i3); times 1/n */
-    fr *coset_second;               /* times 7^(-N1 k2) */
-    fr *quotient_second;            /* times -1 / (n (7^n - 1)) */
-    fr *middle, *final;             /* [N1][N3]: 7^(n - k1 - N1 N2 k3) / n; 7^(-k1 - N1 N2 k3) / (n (7^n - 1)) */
     fr *full;
 };
 
 /* With base 0 measures. */
-static size_t deal_tables(table_set *t, fr *base, const ntt_shape &s) {
+static size_t deal_tables(table_set *t, unsigned char *base, const ntt_shape &s) {
     size_t used = 0;
-    const auto deal = [&](size_t count) {
-        fr *p = base ? base + used : nullptr;
-        used += count;
-        return p;
+    const auto take = [&](auto **part, size_t count) {
+        *part = base ? (decltype(*part + 0))(base + used) : nullptr;
+        used += sizeof(**part) * count;
     };
+    const auto deal = [&](auto **part, unsigned log2_count) { take(part, (size_t)1 << log2_count); };
     const unsigned powers = s.log_n > POWER_BITS ? s.log_n - POWER_BITS : 0;
-    t->roots = deal(1u << NTT_MAX_LOGR);
-    t->power_low = deal((size_t)1 << POWER_BITS);
-    t->power_high = deal((size_t)1 << powers);
-    t->inverse_low = deal((size_t)1 << POWER_BITS);
-    t->inverse_high = deal((size_t)1 << powers);
-    t->n_inverse = deal(1u << NTT_MAX_LOGR);
-    t->first = s.passes == 2 ? deal((size_t)1 << s.log_n) : nullptr;
-    t->high = t->low = t->second = t->scaled_second = t->coset_second = t->quotient_second = nullptr;
-    t->middle = t->final = nullptr;
+    *t = table_set();
+    take(&t->stages, STAGES_SIZE);
+    deal(&t->n_inverse, NTT_MAX_LOGR);
+    deal(&t->power_low, POWER_BITS);
+    deal(&t->power_high, powers);
+    deal(&t->inverse_low, POWER_BITS);
+    deal(&t->inverse_high, powers);
+    if (s.passes == 2) deal(&t->first, s.log_n);
     if (s.passes == 3) {
-        t->high = deal((size_t)1 << (s.n1 + s.rest() - s.low_bits()));
-        t->low = deal((size_t)1 << (s.n1 + s.low_bits()));
-        t->second = deal((size_t)1 << (s.n2 + s.n3));
-        t->scaled_second = deal((size_t)1 << (s.n2 + s.n3));
-        t->coset_second = deal((size_t)1 << (s.n2 + s.n3));
-        t->quotient_second = deal((size_t)1 << (s.n2 + s.n3));
-        t->middle = deal((size_t)1 << (s.n1 + s.n3));
-        t->final = deal((size_t)1 << (s.n1 + s.n3));
+        deal(&t->high, s.n1 + s.rest() - s.low_bits());
+        deal(&t->low, s.n1 + s.low_bits());
+        for (fr_factor **second : {&t->second, &t->scaled_second, &t->coset_second, &t->quotient_second})
+            deal(second, s.rest());
+        for (fr_factor **third : {&t->middle, &t->final}) deal(third, s.n1 + s.n3);
     }
     return used;
 }
@@ -175,6 +194,12 @@ static cuzk_status fill(zk_cuda *d, fr *out, unsigned log_rows, unsigned log_col
     ZK_RUN(power_table, ceil_div(n, 256), 256, 0, d->main, out, n, log_columns, x, y, z, scale);
     return CUZK_OK;
 }
+static cuzk_status fill(zk_cuda *d, fr_factor *out, unsigned log_rows, unsigned log_columns, const fr &x, const fr &y,
+                        const fr &z, const fr &scale, cuzk_err *err) {
+    const u32 n = 1u << (log_rows + log_columns);
+    ZK_RUN(power_factors, ceil_div(n, 256), 256, 0, d->main, out, n, log_columns, x, y, z, scale);
+    return CUZK_OK;
+}
 
 static fr power_of_two(fr x, unsigned k) {
     while (k--) x = sqr(x);
@@ -183,17 +208,19 @@ static fr power_of_two(fr x, unsigned k) {
 
 static cuzk_status make_tables(table_set *t, zk_cuda *d, const ntt_shape &s, zk_dptr twiddles, cuzk_err *err) {
     table_set measure;
-    const size_t count = deal_tables(&measure, nullptr, s);
+    const size_t bytes = deal_tables(&measure, nullptr, s);
     if (!d->ntt.valid || d->ntt.log2_n != s.log_n) {
         d->ntt.valid = false;
         zk_cuda_free(d, d->ntt.memory);
         d->ntt.memory = 0;
-        ZK_TRY(zk_cuda_alloc(&d->ntt.memory, d, count * sizeof(fr), "twiddle tables", err));
-        (void)deal_tables(t, (fr *)d->ntt.memory, s);
+        ZK_TRY(zk_cuda_alloc(&d->ntt.memory, d, bytes, "twiddle tables", err));
+        (void)deal_tables(t, (unsigned char *)d->ntt.memory, s);
         const fr one = fr::one(), g = shift(), gi = shift_inverse(), w = root_of_unity(s.log_n);
         const fr ni = n_inverse(s.log_n);
         const unsigned powers = s.log_n > POWER_BITS ? s.log_n - POWER_BITS : 0;
-        ZK_TRY(fill(d, t->roots, NTT_MAX_LOGR, 0, one, root_of_unity(NTT_MAX_LOGR), one, one, err));
+        for (u32 l = STAGE_FIRST; l <= STAGE_LAST; l++)
+            ZK_RUN(stage_factors, ceil_div((size_t)7 << (l - 3), 256), 256, 0, d->main, stage_of(t->stages, l), l,
+                   root_of_unity(l));
         ZK_TRY(fill(d, t->power_low, POWER_BITS, 0, one, g, one, one, err));
         ZK_TRY(fill(d, t->power_high, powers, 0, one, power_of_two(g, POWER_BITS), one, one, err));
         ZK_TRY(fill(d, t->inverse_low, POWER_BITS, 0, one, gi, one, one, err));
@@ -217,7 +244,7 @@ static cuzk_status make_tables(table_set *t, zk_cuda *d, const ntt_shape &s, zk_
         d->ntt.log2_n = s.log_n;
         d->ntt.valid = true;
     }
-    (void)deal_tables(t, (fr *)d->ntt.memory, s);
+    (void)deal_tables(t, (unsigned char *)d->ntt.memory, s);
     t->full = (fr *)twiddles;
     return CUZK_OK;
 }
@@ -257,7 +284,7 @@ static ntt_pass_args pass_of(const ntt_shape &s, const table_set &t, unsigned nu
     p.log_n = s.log_n;
     p.log_n1 = s.n1;
     p.log_n2 = s.n2;
-    p.roots = t.roots;
+    p.stages = t.stages;
     p.log_columns = number == 1 ? s.rest() : number == 2 ? s.n3 : 0;
     return p;
 }
@@ -265,7 +292,7 @@ static ntt_pass_args pass_of(const ntt_shape &s, const table_set &t, unsigned nu
 static factor_table first_factors(const ntt_shape &s, const table_set &t) {
     factor_table f;
     if (s.passes == 2) {
-        f.high = t.first;
+        f.known = t.first;
     } else if (t.full) {
         f.high = t.full;
     } else {
@@ -308,14 +335,14 @@ static cuzk_status transform(zk_cuda *d, fr *x, const ntt_shape &s, const table_
     if (s.passes > 2) {
         fr *to = in_place ? x : other;
         ntt_pass_args p = pass_of(s, t, 2, from, to, PASS_AFTER);
-        p.after.high = inverse_ ? t.scaled_second : t.second;
+        p.after.known = inverse_ ? t.scaled_second : t.second;
         ZK_TRY(run_pass(d, s.n2, p, err));
         from = to;
     }
     /* One pass only: its block reads all before it stores. */
     u32 flags = PASS_CANONICAL | (in_place ? 0u : (u32)PASS_NATURAL | (inverse_ ? (u32)PASS_NEGATE : 0u));
     ntt_pass_args p = pass_of(s, t, 3, from, x, flags | (inverse_ && s.passes < 3 ? (u32)PASS_AFTER : 0u));
-    p.after.high = t.n_inverse;
+    p.after.known = t.n_inverse;
     ZK_TRY(run_pass(d, s.n3, p, err));
     if (in_place) {
         const u32 n = 1u << s.log_n;
@@ -346,13 +373,13 @@ static cuzk_status ntt(zk_cuda *d, fr *x, unsigned log_n, zk_cuda_ntt_kind kind,
 }
 
 /* The first two passes, in place; `second` is the table between pass 2 and pass 3. */
-static cuzk_status first_passes(zk_cuda *d, fr *x, const ntt_shape &s, const table_set &t, const fr *second,
+static cuzk_status first_passes(zk_cuda *d, fr *x, const ntt_shape &s, const table_set &t, const fr_factor *second,
                                 cuzk_err *err) {
     ntt_pass_args p = pass_of(s, t, 1, x, x, PASS_AFTER);
     p.after = first_factors(s, t);
     ZK_TRY(run_pass(d, s.n1, p, err));
     p = pass_of(s, t, 2, x, x, PASS_AFTER);
-    p.after.high = second;
+    p.after.known = second;
     return run_pass(d, s.n2, p, err);
 }
 
@@ -368,7 +395,7 @@ static cuzk_status to_coset(zk_cuda *d, fr *x, const ntt_shape &s, const table_s
     p.middle_fix = power_of_two(shift_inverse(), s.log_n);
     ZK_TRY(run_pass(d, s.n3, p, err));
     p = pass_of(s, t, 2, x, x, PASS_BEFORE);
-    p.before.high = t.coset_second;
+    p.before.known = t.coset_second;
     return run_pass(d, s.n2, p, err);
 }
 
@@ -387,7 +414,7 @@ static cuzk_status quotient(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_shape &s,
     p.before = p.after = first_factors(s, t);
     ZK_TRY(run_pass(d, s.n1, p, err));
     p = pass_of(s, t, 2, b, b, PASS_AFTER);
-    p.after.high = t.coset_second;
+    p.after.known = t.coset_second;
     ZK_TRY(run_pass(d, s.n2, p, err));
 
     ZK_TRY(first_passes(d, c, s, t, t.quotient_second, err));
@@ -395,7 +422,7 @@ static cuzk_status quotient(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_shape &s,
     ZK_TRY(run_pass(d, s.n3, p, err));
 
     p = pass_of(s, t, 3, b, a, PASS_AFTER | PASS_AFTER_K1 | PASS_NATURAL | PASS_CANONICAL | PASS_ADD);
-    p.after.high = t.final;
+    p.after.known = t.final;
     return run_pass(d, s.n3, p, err);
 }
 
@@ -475,7 +502,7 @@ cuzk_status zk_cuda_ntt_products(zk_cuda *d, zk_dptr a, zk_dptr b, unsigned log2
 void zk_cuda_ntt_bytes(size_t *tables, size_t *temporary, unsigned log2_n) {
     zk::table_set measure;
     const zk::ntt_shape s = zk::shape_of(log2_n);
-    *tables = zk_cuda_alloc_bytes(zk::deal_tables(&measure, nullptr, s) * sizeof(zk::fr));
+    *tables = zk_cuda_alloc_bytes(zk::deal_tables(&measure, nullptr, s));
     *temporary = s.passes == 2 ? zk_cuda_alloc_bytes(sizeof(zk::fr) << log2_n) : 0; /* three passes do without */
 }
 

@@ -12,8 +12,9 @@
  *
  * A pass is one kernel, ntt_pass<LOGR>: R = 2^LOGR points each, 8 in a thread, 1024 in a block of 128 threads; radix-8
  * rounds (a last round of 2 or 4 where LOGR is no multiple of 3) with an exchange through shared memory between them.
- * All multiplications by factors share one piece of code, all butterflies another, so that a pass fits the instruction
- * cache. Values are in [0, 2r) on the way, factors canonical: mul_lazy brings them back to [0, 2r).
+ * All multiplications by known factors share one piece of code, all butterflies another, so that a pass fits the
+ * instruction cache. Values are in [0, 2r) on the way; mul_factor, and mul_lazy with a canonical factor, keep them
+ * there.
  *
  * Multiplications a point for 2^27: 3 x 3.25 inside passes, 2 between them (3 with two-level tables): 11.75 instead
  * of 13.5.
@@ -22,6 +23,7 @@
 #define ZK_CUDA_NTT_KERNELS_CUH
 
 #include "device.cuh"
+#include "factor.cuh"
 #include "inverse.cuh"
 
 namespace zk {
@@ -29,9 +31,11 @@ namespace zk {
 constexpr int NTT_THREADS = 128, NTT_POINTS = 8 * NTT_THREADS, NTT_MAX_LOGR = 10;
 constexpr size_t NTT_SHARED_BYTES = (NTT_POINTS + NTT_POINTS / 8) * sizeof(fr);
 
-/* Factors by (row, column) of a pass: one table, table[row columns + column], or the product of two,
- * high[row (columns >> low_bits) + (column >> low_bits)] low[(row << low_bits) + (column mod 2^low_bits)]. */
+/* Factors by (row, column) of a pass: known ones, known[row columns + column]; or values in Montgomery form, from one
+ * table, high[row columns + column], or the product of two, high[row (columns >> low_bits) + (column >> low_bits)]
+ * low[(row << low_bits) + (column mod 2^low_bits)]. */
 struct factor_table {
+    const fr_factor *known = nullptr;
     const fr *high = nullptr, *low = nullptr;
     u32 low_bits = 0;
 };
@@ -54,25 +58,50 @@ struct ntt_pass_args {
     u32 flags;
     u32 log_n, log_columns; /* strided: distance of points = 2^log_columns; rows: 0 */
     u32 log_n1, log_n2;     /* rows: see above */
-    const fr *roots;        /* [1024] powers of the root of order 1024 */
+    const uint4 *stages;    /* factors inside a pass, see stage_of */
     factor_table before, after;
-    const fr *middle; /* rows: [N1][R] */
-    fr middle_fix;    /* further factor of k = 0 */
-    const fr *times;  /* pointwise: [n], canonical */
+    const fr_factor *middle; /* rows: [N1][R] */
+    fr middle_fix;           /* further factor of k = 0, Montgomery form */
+    const fr *times;         /* pointwise: [n], canonical */
 };
 
-/* With w = 7^((r-1)/8) of order 8, Montgomery form: w^2, (w + w^3) / 2, (w - w^3) / 2. */
+/* With w = 7^((r-1)/8) of order 8: w^2, (w + w^3) / 2, (w - w^3) / 2. */
 enum eighth_factor { EIGHTH_SQUARE, EIGHTH_SUM, EIGHTH_DIFFERENCE };
-template <eighth_factor K> ZK_HD fr eighth() {
-    constexpr u32 v[3][8] = {
-        {0xaa89cfb1u, 0xf3b05674u, 0x6006b9feu, 0x072f0140u, 0x25667a26u, 0xce9a0dbfu, 0x2d598374u, 0x4d2ce405u},
-        {0x357acc6au, 0x3ff770ecu, 0x5e4c2b4cu, 0x9d3dbf02u, 0xed78bd49u, 0xdfa1a7e9u, 0xf34d6761u, 0x1d1faa85u},
-        {0xf6c8238eu, 0x2ed7d8a8u, 0xef11cf0bu, 0xd1843b80u, 0x68ddf412u, 0x6054274eu, 0x2f509bb9u, 0x379857e1u},
+template <eighth_factor K> ZK_HD fr_factor eighth() {
+    constexpr u32 v[3][2][8] = {
+        {{0x00000000u, 0x00010000u, 0x76030000u, 0xec030002u, 0x760304d0u, 0x8d51ccceu, 0x00000000u, 0x00000000u},
+         {0x5576304fu, 0x61c5d9dau, 0x3e76ec2au, 0x33cfcc0du, 0x56cd56b5u, 0x381204cau, 0x00000001u, 0x00000000u}},
+        {{0xa306c7d4u, 0x69307ddau, 0x8de2036cu, 0x20ffd8fcu, 0x9daf1e24u, 0x23614066u, 0x306dbb96u, 0x23c58c92u},
+         {0xca853396u, 0x8a8dc2a9u, 0x7f68e2f3u, 0x93bdc41bu, 0xf62d255cu, 0x00ad26bbu, 0x0956072du, 0x4efe41cau}},
+        {{0xf46d77a6u, 0x08f87f58u, 0xf931b394u, 0x928b48c5u, 0xd3285ebeu, 0x68a4e566u, 0xd38cab51u, 0x1091da63u},
+         {0x0937dc72u, 0xda6003c9u, 0x9a31192fu, 0x8e381741u, 0x4c1e8070u, 0x305e3aa4u, 0x4adf8f8au, 0x24971e36u}},
     };
-    fr r;
+    fr_factor f;
 #pragma unroll
-    for (int i = 0; i < 8; i++) r.l[i] = v[K][i];
-    return r;
+    for (int i = 0; i < 8; i++) {
+        f.w.l[i] = v[K][0][i];
+        f.q.l[i] = v[K][1][i];
+    }
+    return f;
+}
+/* Of the factors, those with few limbs by fewer multiplications. */
+ZK_HD fr mul_square_of_eighth(const fr &v) { return mul_factor<0x3e, 7>(eighth<EIGHTH_SQUARE>(), v); }
+
+/* Factors w_s^(u k) between the rounds of a pass, w_s of order s = 2^log_s from 16 to 1024, 0 < k < 8, u < s / 8: their
+ * quarters (of 16 bytes) as stage_of(stages, log_s)[4 (k - 1) + quarter][u], so that a warp, whose threads differ in u,
+ * reads few lines of the cache. */
+constexpr int STAGE_FIRST = 4, STAGE_LAST = NTT_MAX_LOGR;
+ZK_HD constexpr size_t stage_offset(u32 log_s) { return 28 * (((size_t)1 << (log_s - 3)) - 2); }
+template <class T> ZK_HD T *stage_of(T *stages, u32 log_s) { return stages + stage_offset(log_s); }
+constexpr size_t STAGES_SIZE = stage_offset(STAGE_LAST + 1);
+
+/* A factor whose quarters lie `step` apart. */
+ZK_HD fr_factor load_quarters(const uint4 *p, u32 step) {
+    fr_factor f;
+    const uint4 a = *p, b = p[step], c = p[2 * step], d = p[3 * step];
+    f.w = fr{{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}};
+    f.q = fr{{c.x, c.y, c.z, c.w, d.x, d.y, d.z, d.w}};
+    return f;
 }
 
 ZK_HD void butterfly(fr &a, fr &b) {
@@ -90,9 +119,9 @@ ZK_HD void small_transforms(fr v[8], u32 radix) {
 #pragma unroll
         for (int k = 0; k < 4; k++) butterfly(v[k], v[k + 4]);
         butterfly(v[5], v[7]);
-        v[5] = mul_lazy(eighth<EIGHTH_SUM>(), v[5]);
-        v[6] = mul_lazy(eighth<EIGHTH_SQUARE>(), v[6]);
-        v[7] = mul_lazy(eighth<EIGHTH_DIFFERENCE>(), v[7]);
+        v[5] = mul_factor(eighth<EIGHTH_SUM>(), v[5]);
+        v[6] = mul_square_of_eighth(v[6]);
+        v[7] = mul_factor(eighth<EIGHTH_DIFFERENCE>(), v[7]);
     }
     if (radix >= 4) {
 #pragma unroll
@@ -100,8 +129,8 @@ ZK_HD void small_transforms(fr v[8], u32 radix) {
             butterfly(v[k], v[k + 2]);
             butterfly(v[k + 1], v[k + 3]);
         }
-        v[3] = mul_lazy(eighth<EIGHTH_SQUARE>(), v[3]);
-        if (radix == 4) v[7] = mul_lazy(eighth<EIGHTH_SQUARE>(), v[7]);
+        v[3] = mul_square_of_eighth(v[3]);
+        if (radix == 4) v[7] = mul_square_of_eighth(v[7]);
     }
 #pragma unroll
     for (int k = 0; k < 8; k += 2) butterfly(v[k], v[k + 1]);
@@ -143,14 +172,21 @@ template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 512 / NTT_THR
     u32 u = 0, log_s = LOGR; /* of the round done last */
 #pragma unroll 1
     for (u32 it = 0; it <= total; it++) {
-        /* Which factors: 0 none, 1 inside a transform, 2 one table, 3 two tables, 4 the middle table */
+        enum { NONE, KNOWN, VALUES, TWO_TABLES } kind = KNOWN;
         const u32 by_k1 = (unit & ((1u << p.log_n1) - 1)) << LOGR; /* rows: of a table [N1][R] */
-        u32 kind = 1;
-        const fr *f = p.roots, *f2 = nullptr;
+        const bool inside = round && it != total;                  /* a transform, where the first factor is one */
+        const fr_factor *known = nullptr;
+        const uint4 *quarters = nullptr; /* of the first known factor, */
+        u32 quarter_step = 1;            /* this far apart, those of the next one four times as far */
+        const fr *f = nullptr, *f2 = nullptr;
         size_t step = 0, at = 0, at2 = 0, step2 = 0;
         if (it == 0 || it == total) {
             const factor_table &table = it ? p.after : p.before;
-            kind = !(p.flags & (it ? PASS_AFTER : PASS_BEFORE)) ? 0 : table.low ? 3 : 2;
+            kind = !(p.flags & (it ? PASS_AFTER : PASS_BEFORE)) ? NONE
+                   : table.known                                ? KNOWN
+                   : table.low                                  ? TWO_TABLES
+                                                                : VALUES;
+            known = table.known;
             f = table.high;
             f2 = table.low;
             at = ((size_t)row << (p.log_columns - table.low_bits)) + (column >> table.low_bits);
@@ -158,24 +194,38 @@ template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 512 / NTT_THR
             at2 = ((size_t)row << table.low_bits) + (column & ((1u << table.low_bits) - 1));
             step2 = (size_t)T << table.low_bits;
             if (p.flags & PASS_AFTER_K1) at += by_k1;
-        } else if (round == 0) {
-            kind = p.flags & PASS_POINTWISE ? 2 : 4;
-            f = kind == 2 ? p.times : p.middle;
-            at = kind == 2 ? base + ((size_t)row << log_stride) : by_k1 + row;
-            step = kind == 2 ? (size_t)T << log_stride : T;
+        } else if (inside) {
+            quarter_step = 1u << (log_s - 3);
+            quarters = stage_of(p.stages, log_s) + u - 4 * quarter_step;
+        } else if (p.flags & PASS_POINTWISE) {
+            kind = VALUES;
+            f = p.times;
+            at = base + ((size_t)row << log_stride);
+            step = (size_t)T << log_stride;
         } else {
-            step = (size_t)u << (NTT_MAX_LOGR - log_s); /* w_s^(u k) */
+            known = p.middle;
+            at = by_k1 + row;
+            step = T;
         }
-        if (kind && active) {
+        if (kind == KNOWN && active) {
+            const size_t factor_step = inside ? 4 * quarter_step : 4 * step;
+            if (!inside) quarters = (const uint4 *)(known + at);
 #pragma unroll
             for (int k = 0; k < 8; k++)
-                if (k || kind > 1) v[reverse3(k)] = mul_lazy(load(&f[at + step * k]), v[reverse3(k)]);
+                if (k || !inside)
+                    v[reverse3(k)] =
+                        mul_factor(load_quarters(quarters + factor_step * k, quarter_step), v[reverse3(k)]);
         }
-        if (kind == 3 && active) {
+        if (kind >= VALUES && active) {
+#pragma unroll
+            for (int k = 0; k < 8; k++) v[reverse3(k)] = mul_lazy(load(&f[at + step * k]), v[reverse3(k)]);
+        }
+        if (kind == TWO_TABLES && active) {
 #pragma unroll
             for (int k = 0; k < 8; k++) v[reverse3(k)] = mul_lazy(load(&f2[at2 + step2 * k]), v[reverse3(k)]);
         }
-        if (kind == 4 && unit == 0 && row == 0) v[0] = mul_lazy(p.middle_fix, v[0]);
+        if (it && !inside && it != total && !(p.flags & PASS_POINTWISE) && unit == 0 && row == 0)
+            v[0] = mul_lazy(p.middle_fix, v[0]);
         if (it == total) break;
 
         u32 radix = 8;
@@ -253,8 +303,12 @@ template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 512 / NTT_THR
     }
 }
 
-/* out[row 2^log_columns + column] = scale x^(row column) y^row z^column, of n entries */
+/* out[row 2^log_columns + column] = scale x^(row column) y^row z^column, of n entries: values, or known factors */
 __global__ void __launch_bounds__(256) power_table(fr *out, u32 n, u32 log_columns, fr x, fr y, fr z, fr scale);
+__global__ void __launch_bounds__(256)
+    power_factors(fr_factor *out, u32 n, u32 log_columns, fr x, fr y, fr z, fr scale);
+/* stage[4 (k - 1) + quarter][u] for one order s, w_s = w */
+__global__ void __launch_bounds__(256) stage_factors(uint4 *stage, u32 log_s, fr w);
 /* full[row][column] = high * low */
 __global__ void __launch_bounds__(256) full_table(fr *out, u32 n, u32 log_columns, factor_table table);
 /* x[i] *= high[i >> 14] low[i mod 2^14] */

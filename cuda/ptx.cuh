@@ -42,6 +42,9 @@
 #define ZK_CARRY_OF(a, b) asm volatile("{\n\t.reg .u32 t;\n\tadd.cc.u32 t, %0, %1;\n\t}" ::"r"(a), "r"(b))
 #define ZK_CARRYC_OF(a, b) asm volatile("{\n\t.reg .u32 t;\n\taddc.cc.u32 t, %0, %1;\n\t}" ::"r"(a), "r"(b))
 #define ZK_MUL_LO(d, a, b) asm volatile("mul.lo.u32 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b))
+/* d += low half of a b, starting or ending a chain, no carry out */
+#define ZK_MAD_LO(d, a, b) asm volatile("mad.lo.u32 %0, %1, %2, %0;" : "+r"(d) : "r"(a), "r"(b))
+#define ZK_MADC_LO(d, a, b) asm volatile("madc.lo.u32 %0, %1, %2, %0;" : "+r"(d) : "r"(a), "r"(b))
 #define ZK_SHIFT1(lo, hi) __funnelshift_l(lo, hi, 1)
 #define ZK_CHAIN __device__ __forceinline__
 #define ZK_CARRY_CHAINS
@@ -84,6 +87,8 @@ inline void ptx_mad(u32 &lo, u32 &hi, u32 a, u32 b, u32 c, u32 d, bool in, bool 
 #define ZK_CARRY_OF(a, b) zk::ptx_carry_of(a, b, false)
 #define ZK_CARRYC_OF(a, b) zk::ptx_carry_of(a, b, true)
 #define ZK_MUL_LO(d, a, b) ((d) = (a) * (b))
+#define ZK_MAD_LO(d, a, b) zk::ptx_sum(d, (u32)((a) * (b)), d, false, false)
+#define ZK_MADC_LO(d, a, b) zk::ptx_sum(d, (u32)((a) * (b)), d, true, false)
 #define ZK_SHIFT1(lo, hi) ((hi) << 1 | (lo) >> 31)
 #define ZK_CHAIN inline
 #define ZK_CARRY_CHAINS

@@ -1,6 +1,7 @@
 /* Test data made on the device; see testing.h. */
 #include "testing.h"
 
+#include "factor.cuh"
 #include "msm_impl.cuh"
 
 #include <cmath>
@@ -112,13 +113,27 @@ template <class P, bool SQUARE> __global__ void __launch_bounds__(128, 4) chain(
     store(&x[2 * t + 1], b);
 }
 
-template <class P, bool SQUARE> cuzk_status rate_of(double *rate, zk_cuda *d, cuzk_err *err) {
+/* Products with known factors. */
+__global__ void __launch_bounds__(128, 4) factor_chain(fr *x, u32 iterations) {
+    const u32 t = blockIdx.x * blockDim.x + threadIdx.x;
+    fr a = load(&x[2 * t]), b = load(&x[2 * t + 1]);
+    const fr_factor f = {a, b};
+#pragma unroll 1
+    for (u32 i = 0; i < iterations; i++) {
+        a = mul_factor(f, a);
+        b = mul_factor(f, b);
+    }
+    store(&x[2 * t], a);
+    store(&x[2 * t + 1], b);
+}
+
+/* Of a kernel that does two operations a thread and iteration. */
+template <class F> cuzk_status rate_of(double *rate, zk_cuda *d, void (*kernel)(F *, u32), cuzk_err *err) {
     const u32 blocks = (u32)d->multiprocessors * 32, iterations = 400;
     scratch memory(d);
-    mont<P> *x = nullptr;
+    F *x = nullptr;
     ZK_TRY(memory.take(&x, (size_t)blocks * 256, "chains", err));
-    ZK_TRY(zk_cuda_test_scalars(d, (zk_dptr)x, (size_t)blocks * 256 * sizeof(mont<P>) / sizeof(fr), 7, err));
-    auto kernel = chain<P, SQUARE>;
+    ZK_TRY(zk_cuda_test_scalars(d, (zk_dptr)x, (size_t)blocks * 256 * sizeof(F) / sizeof(fr), 7, err));
     double ms = 0;
     for (int pass = 0; pass < 3; pass++) {
         ZK_TRY(zk_cuda_test_mark(d, 0, err));
@@ -179,9 +194,16 @@ cuzk_status zk_cuda_test_elapsed(double *ms, zk_cuda *d, cuzk_err *err) {
     return CUZK_OK;
 }
 cuzk_status zk_cuda_test_rate(double *rate, zk_cuda *d, int what, cuzk_err *err) {
-    return what == 0   ? zk::rate_of<zk::fp_params, false>(rate, d, err)
-           : what == 1 ? zk::rate_of<zk::fp_params, true>(rate, d, err)
-                       : zk::rate_of<zk::fr_params, false>(rate, d, err);
+    switch (what) {
+    case 0:
+        return zk::rate_of(rate, d, zk::chain<zk::fp_params, false>, err);
+    case 1:
+        return zk::rate_of(rate, d, zk::chain<zk::fp_params, true>, err);
+    case 2:
+        return zk::rate_of(rate, d, zk::chain<zk::fr_params, false>, err);
+    default:
+        return zk::rate_of(rate, d, zk::factor_chain, err);
+    }
 }
 #endif
 

@@ -27,7 +27,8 @@ cuzk_status zk_cuda_test_marginals(zk_cuda *device, zk_dptr out, zk_dptr x, uint
 /* Milliseconds between two marks on the main stream (0 in the emulator). */
 cuzk_status zk_cuda_test_mark(zk_cuda *device, int which, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_cuda_test_elapsed(double *ms, zk_cuda *device, cuzk_err *err) ZK_MUST_USE;
-/* Billions of operations a second of independent chains on the whole device: 0 Fp mul, 1 Fp square, 2 Fr mul. */
+/* Billions of operations a second of independent chains on the whole device: 0 Fp mul, 1 Fp square, 2 Fr mul,
+ * 3 Fr mul by known factors. */
 cuzk_status zk_cuda_test_rate(double *rate, zk_cuda *device, int what, cuzk_err *err) ZK_MUST_USE;
 
 #ifdef __cplusplus

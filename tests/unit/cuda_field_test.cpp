@@ -5,6 +5,7 @@ extern "C" {
 #include "field/fr.h"
 }
 #include "../../cuda/curve.cuh"
+#include "../../cuda/factor.cuh"
 #include "zk_test.h"
 
 using namespace zk;
@@ -135,6 +136,34 @@ template <class P> void check_field() {
 void test_fp() { check_field<fp_params>(); }
 void test_fr() { check_field<fr_params>(); }
 
+/* Known factors, also with limbs known to be zero: against the Montgomery product, and below 2r, for all v below 2r. */
+void test_factor() {
+    for (int i = 0; i < 200; i++) {
+        const fr m = value<fr_params>(i);
+        const fr_factor f = factor_of(m);
+        ZK_CHECK(to_mont(f.w) == m);
+        for (int j = 0; j < 200; j++) {
+            const fr v = value<fr_params>(j), product = mul(m, v);
+            ZK_CHECKF(canonical(mul_factor(f, v)) == product, "%d %d", i, j);
+            ZK_CHECKF(canonical(mul_factor(f, add_multiple<1>(v))) == product, "%d %d + r", i, j);
+        }
+    }
+}
+
+void test_short_factor() {
+    for (int i = 0; i < 100; i++) {
+        fr w = value<fr_params>(i); /* limbs 1 to 5 */
+        w.l[0] = w.l[6] = w.l[7] = 0;
+        const fr_factor f = factor_of(to_mont(w));
+        ZK_CHECK(f.q.l[7] == 0);
+        for (int j = 0; j < 200; j++) {
+            const fr v = value<fr_params>(j), product = canonical(mul_factor(f, v));
+            ZK_CHECKF(canonical((mul_factor<0x3e, 7>(f, v))) == product, "%d %d", i, j);
+            ZK_CHECKF(canonical((mul_factor<0x3e, 7>(f, add_multiple<1>(v)))) == product, "%d %d + r", i, j);
+        }
+    }
+}
+
 void test_fp2() {
     for (int i = 0; i < 40; i++) {
         for (int j = 0; j < 40; j++) {
@@ -161,4 +190,4 @@ void test_fp2() {
 }
 } // namespace
 
-ZK_TEST_MAIN(ZK_CASE(test_fp), ZK_CASE(test_fr), ZK_CASE(test_fp2))
+ZK_TEST_MAIN(ZK_CASE(test_fp), ZK_CASE(test_fr), ZK_CASE(test_factor), ZK_CASE(test_short_factor), ZK_CASE(test_fp2))
