@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/span.h"
 #include "cli/commands.h"
+#include "cli/daemon_options.h"
 #include "cli/service_manager.h"
 #include "config/config.h"
 #include "engine/engine.h"
@@ -101,52 +102,6 @@ static void apply_logging(const zk_config *c) {
     zk_log_set_format(json ? ZK_LOG_FORMAT_JSON : ZK_LOG_FORMAT_LOGFMT);
     setenv("CUZK_WORKER_LOG_LEVEL", levels[c->logging.level], 1);
     setenv("CUZK_WORKER_LOG_FORMAT", json ? "json" : "logfmt", 1);
-}
-
-/* "auto", or the list with commas. */
-static cuzk_status device_list(char devices[1024], const zk_config *c, cuzk_err *err) {
-    size_t n = (size_t)snprintf(devices, 1024, "%s", c->gpus.devices.n ? "" : "auto");
-    for (size_t i = 0; i < c->gpus.devices.n && n < 1024; i++)
-        n += (size_t)snprintf(devices + n, 1024 - n, "%s%s", i ? "," : "", c->gpus.devices.items[i]);
-    return n < 1024 ? CUZK_OK : ZK_FAIL(err, CUZK_BAD_INPUT, "gpus.devices: the list is too long");
-}
-
-static zk_engine_options engine_options(const zk_config *c, const daemon_args *a, const char *devices) {
-    uint64_t threads = c->gpus.gpu_threads ? c->gpus.gpu_threads : c->synthesis.threads;
-    bool pipeline = c->pipeline.enabled;
-    return (zk_engine_options){
-        .param_cache = c->srs.param_cache,
-        .manifest = c->srs.manifest,
-        .warm = (zk_warm_policy)c->srs.warm,
-        .no_prepared = c->srs.prepared != 0,
-        .journal_path = c->journal.path,
-        .spool_dir = c->journal.spool[0] ? c->journal.spool : NULL,
-        .devices = devices,
-        .no_lookahead = !pipeline || !c->pipeline.synthesis_lookahead,
-        .no_checkers = !pipeline || !c->pipeline.synthesis_concurrency,
-        .lookahead = (uint32_t)c->pipeline.synthesis_lookahead,
-        .n_checkers = (uint32_t)c->pipeline.synthesis_concurrency,
-        .max_synthesizing = (uint32_t)c->pipeline.max_parallel_synthesis,
-        .max_job_in_flight = (uint32_t)c->pipeline.slot_size,
-        .max_prepared = (uint32_t)c->pipeline.max_gpu_queue_depth,
-        .max_batch = (uint32_t)c->scheduler.max_batch_size,
-        .n_workers = (unsigned)c->gpus.workers_per_device,
-        .lanes_per_worker = (unsigned)c->gpus.lanes_per_worker,
-        .worker_threads = (unsigned)threads,
-        .no_express = !c->scheduler.express_workers,
-        .memory_budget_bytes = c->memory.total_budget_bytes,
-        .safety_margin_bytes = c->memory.safety_margin_bytes,
-        .eviction_min_idle_ms = c->memory.eviction_min_idle_ms,
-        .max_queued = (uint32_t)c->daemon.max_queued,
-        .retention_ms = c->journal.retention_ms,
-        .fleet_dsn = c->fleet.dsn,
-        .fleet_machine = c->fleet.machine,
-        .fleet_lease_ms = c->fleet.lease_ms,
-        .aging_ms = c->scheduler.aging_ms,
-        .group_wait_ms = c->scheduler.sort_by_type ? c->scheduler.max_batch_wait_ms : 1,
-        .job_limit_ms = c->daemon.job_limit_ms,
-        .worker_fault = a->worker_fault,
-    };
 }
 
 /* All or nothing: a file with an error changes nothing. */
@@ -304,7 +259,8 @@ static cuzk_status run_daemon(const daemon_args *a, cuzk_err *err) {
     zk_http *http = NULL;
     cuzk_status status = CUZK_OK;
     daemon_pulse pulse = {0};
-    char devices[1024];
+    zk_engine_options options;
+    char devices[CLI_DEVICES_BYTES];
     cli_manager_open();
     zk_engine_small_heap();
     ZK_GOTO(read_settings(&config, a, NULL, err));
@@ -314,8 +270,8 @@ static cuzk_status run_daemon(const daemon_args *a, cuzk_err *err) {
     ZK_GOTO(read_settings(&config, a, log_warning, err)); /* again, as now warnings can be logged as wanted */
     ZK_GOTO(take_signals(err));
     raise_file_limit();
-    ZK_GOTO(device_list(devices, config, err));
-    zk_engine_options options = engine_options(config, a, devices);
+    ZK_GOTO(cli_daemon_options(&options, devices, config, err));
+    options.worker_fault = a->worker_fault;
     ZK_LOG_INFO("starting", zk_kv_str("journal", options.journal_path), zk_kv_str("param_cache", options.param_cache));
     cli_manager_tell_status(NULL, "starting: devices, journal");
     ZK_GOTO(zk_engine_create(&engine, &options, err));

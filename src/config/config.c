@@ -76,12 +76,14 @@ bool zk_config_parse_duration(uint64_t *ms, const char *text) {
     do {
         uint64_t value = 0, factor = 1000;
         if (!parse_digits(&value, &text)) return false;
+        while (*text == ' ') text++;
         if (*text || last != UINT64_MAX) {
             const unit *u = parse_unit(&text, time_units, sizeof time_units / sizeof time_units[0]);
             if (!u || u->factor >= last) return false;
             factor = last = u->factor;
         }
         if (__builtin_mul_overflow(value, factor, &value) || __builtin_add_overflow(sum, value, &sum)) return false;
+        while (*text == ' ') text++;
     } while (*text);
     *ms = sum;
     return true;
@@ -190,10 +192,10 @@ static cuzk_status set_text(zk_config *config, const zk_config_key *key, const c
         const char *items[256];
         size_t n = 0;
         if (!copy) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no memory", key->name);
-        char *save = NULL;
-        for (char *item = strtok_r(copy, ",", &save); item && n < 256; item = strtok_r(NULL, ",", &save))
-            items[n++] = item;
-        cuzk_status status = set_list(config, key, items, n, err);
+        char *save = NULL, *item = strtok_r(copy, ",", &save);
+        for (; item && n < sizeof items / sizeof *items; item = strtok_r(NULL, ",", &save)) items[n++] = item;
+        cuzk_status status = !item ? set_list(config, key, items, n, err)
+                                   : ZK_FAIL(err, CUZK_BAD_INPUT, "%s: found more than %zu items", key->name, n);
         free(copy);
         return status;
     }

@@ -221,16 +221,32 @@ static void test_bad_values(void) {
     }
 }
 
+/* A list is taken whole or not at all. */
+static void test_long_list(void) {
+    cuzk_err err = {0};
+    char text[2 * 257];
+    zk_config *c = defaults();
+    for (size_t n = 256; n <= 257; n++) {
+        for (size_t i = 0; i < n; i++) memcpy(text + 2 * i, "7,", 2);
+        text[2 * n - 1] = 0;
+        ZK_CHECK(zk_config_set(c, "gpus.devices", text, "test", &err) == (n == 256 ? CUZK_OK : CUZK_BAD_INPUT));
+        ZK_CHECK(c->gpus.devices.n == 256);
+    }
+    ZK_CHECKF(strstr(err.message, "gpus.devices: found more than 256 items"), "%s", err.message);
+    zk_config_destroy(c);
+}
+
 static void test_units(void) {
     static const struct {
         const char *text;
         uint64_t value;
     } sizes[] = {{"0", 0},         {"17", 17}, {"5GiB", (uint64_t)5 << 30}, {"5 GiB", (uint64_t)5 << 30},
                  {"3MB", 3000000}, {"1B", 1}},
-      times[] = {{"5", 5000}, {"5s", 5000}, {"250ms", 250}, {"1h30m", 5400000}, {"2d", 172800000}, {"0", 0}};
-    static const char *const bad_sizes[] =
-        {"", "GiB", "5gib", "5GiBs", "-1", "1.5GiB", "18446744073709551616", "16777216TiB"},
-                             *const bad_times[] = {"", "5x", "30m1h", "5m5m", "1h30", "-1s", "18446744073709551615s"};
+      times[] = {{"5", 5000}, {"5s", 5000},    {"250ms", 250},      {"1h30m", 5400000}, {"2d", 172800000},
+                 {"0", 0},    {"5 m", 300000}, {"1h 30m", 5400000}, {"60 ", 60000}};
+    static const char *const
+        bad_sizes[] = {"", "GiB", "5gib", "5GiBs", "-1", "1.5GiB", "18446744073709551616", "16777216TiB"},
+        *const bad_times[] = {"", "5x", "30m1h", "5m5m", "1h30", "1h 30", "5 5m", " ", "-1s", "18446744073709551615s"};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         uint64_t v = 1;
         ZK_CHECKF(zk_config_parse_size(&v, sizes[i].text) && v == sizes[i].value, "%s", sizes[i].text);
@@ -340,5 +356,5 @@ static void test_addresses(void) {
 }
 
 ZK_TEST_MAIN(ZK_CASE(test_toml_values), ZK_CASE(test_toml_refused), ZK_CASE(test_toml_cut), ZK_CASE(test_defaults),
-             ZK_CASE(test_public_keys), ZK_CASE(test_bad_values), ZK_CASE(test_units), ZK_CASE(test_sources),
-             ZK_CASE(test_sample), ZK_CASE(test_no_memory), ZK_CASE(test_addresses))
+             ZK_CASE(test_public_keys), ZK_CASE(test_bad_values), ZK_CASE(test_long_list), ZK_CASE(test_units),
+             ZK_CASE(test_sources), ZK_CASE(test_sample), ZK_CASE(test_no_memory), ZK_CASE(test_addresses))
