@@ -420,7 +420,8 @@ static void read_tuning(cuda_backend *cuda) {
     cuzk_err err = {0};
     char *path = NULL;
     zk_tuning *tuning = zk_malloc(sizeof *tuning);
-    cuzk_status status = tuning ? zk_tuning_path(&path, cuda->base.caps.device, &err) : CUZK_OUT_OF_MEMORY;
+    cuzk_status status = tuning ? zk_tuning_path(&path, cuda->base.caps.device, &err)
+                                : ZK_FAIL(&err, CUZK_OUT_OF_MEMORY, "no memory to read it");
     if (status == CUZK_OK) status = zk_tuning_read(tuning, path, cuda->base.caps.device, &err);
     if (status == CUZK_OK)
         zk_tuning_apply(&cuda->base, tuning);

@@ -163,7 +163,8 @@ static void write_record(zk_digests *d) {
                 e->path);
     }
     bool good = fclose(out) == 0;
-    cuzk_status status = good ? zk_file_write(d->record, text, n, &err) : CUZK_OUT_OF_MEMORY;
+    cuzk_status status = good ? zk_file_write(d->record, text, n, &err)
+                              : ZK_FAIL(&err, CUZK_OUT_OF_MEMORY, "%s: no memory for its text", d->record);
     if (status != CUZK_OK) ZK_LOG_WARN("digests of keys are not remembered", zk_kv_str("error", err.message));
     free(text);
 }
