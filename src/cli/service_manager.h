@@ -1,6 +1,6 @@
 /* What the service manager (systemd) is told over its notification socket, sd_notify(3). */
-#ifndef CUX
-#define CUX
+#ifndef ZK_CLI_SERVICE_MANAGER_H
+#define ZK_CLI_SERVICE_MANAGER_H
 
 #include <stdbool.h>
 #include <stdint.h>
