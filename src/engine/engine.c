@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -259,7 +258,7 @@ static void *housekeep(void *ctx) {
             next_expire = zk_now_ns() + EXPIRE_EVERY_S * UINT64_C(1000000000);
         }
         if (zk_now_ns() >= next_trim) {
-            malloc_trim(0); /* what lies free in the allocator's pools is the workers' */
+            zk_memory_trim();
             next_trim = zk_now_ns() + TRIM_EVERY_S * UINT64_C(1000000000);
         }
         usleep(HOUSEKEEPING_MS * 1000);

@@ -102,9 +102,11 @@ cuzk_status zk_engine_drain(zk_engine *engine, uint64_t timeout_ms, cuzk_err *er
 /* MemTotal or the limit of the control groups (v1, v2, this group and its ancestors), whichever is smaller. */
 uint64_t zk_engine_memory_auto(void);
 
-/* For a process that is nothing but a daemon, before it has threads: the allocator keeps few pools and gives large
- * blocks back at once. With its defaults each thread fills a pool of its own, so that a few MiB of live memory take
- * tens of resident ones, more as the hours go by. */
+/* For a process that is nothing but a daemon, before it has threads: the allocator keeps one pool, of a size that is
+ * taken now, and nothing for each thread. With its defaults each thread fills a pool and a cache of its own, so that a
+ * few MiB of live memory take tens of resident ones, more as the hours go by. The program starts again, once and with
+ * the same arguments, for what only its environment can say (glibc.malloc.tcache_count, if GLIBC_TUNABLES does not have
+ * it); if that cannot be, it goes on as it is. */
 void zk_engine_small_heap(void);
 
 /* ---- submit ---- */

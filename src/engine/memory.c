@@ -2,7 +2,10 @@
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 #include "engine/memory.h"
 
@@ -117,10 +120,65 @@ void zk_memory_heap(uint64_t *live_bytes, uint64_t *free_bytes) {
     *free_bytes = m.fordblks;
 }
 
+/* What the allocator keeps for each thread cannot be set but in the environment of a program that starts. */
+static const char tunable[] = "GLIBC_TUNABLES", no_cache[] = "glibc.malloc.tcache_count=0";
+
+/* Takes our setting from the end of the environment's, so that workers do not inherit it. Returns whether it was there.
+ */
+static bool take_setting(char *set) {
+    size_t n = strlen(set), n_own = sizeof no_cache - 1;
+    if (n < n_own || strcmp(set + n - n_own, no_cache) != 0) return false;
+    if (n == n_own) return unsetenv(tunable) == 0;
+    set[n - n_own - 1] = 0; /* the colon */
+    return true;
+}
+
+static void start_again(const char *set) {
+    char value[1024], path[4096], line[65536];
+    char *argv[1024];
+    size_t argc = 0;
+    int n = snprintf(value, sizeof value, "%s%s%s", set ? set : "", set && *set ? ":" : "", no_cache);
+    if (n < 0 || (size_t)n >= sizeof value) return;
+    ssize_t n_path = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n_path <= 0) return;
+    path[n_path] = 0;
+    FILE *in = fopen("/proc/self/cmdline", "re");
+    if (!in) return;
+    size_t n_line = fread(line, 1, sizeof line, in);
+    fclose(in);
+    if (!n_line || n_line == sizeof line || line[n_line - 1]) return;
+    for (size_t at = 0; at < n_line; at += strlen(line + at) + 1) {
+        if (argc + 1 == sizeof argv / sizeof *argv) return;
+        argv[argc++] = line + at;
+    }
+    argv[argc] = NULL;
+    if (setenv(tunable, value, 1) != 0) return;
+    execv(path, argv);
+    if (set)
+        take_setting(getenv(tunable));
+    else
+        unsetenv(tunable);
+}
+
 void zk_engine_small_heap(void) {
-    mallopt(M_ARENA_MAX, 2);
+    char *set = getenv(tunable);
+    /* A setting of the user's stays; a program with rights of another user would lose ours, and start again for ever.
+     */
+    if (!(set && take_setting(set)) && !(set && strstr(set, "tcache_count")) && !getauxval(AT_SECURE)) start_again(set);
+    mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, 128 << 10); /* said, so that they do not grow with what is freed */
-    mallopt(M_TRIM_THRESHOLD, 128 << 10);
+    mallopt(M_TRIM_THRESHOLD, ZK_HEAP_KEPT_BYTES);
+    enum { PIECE_BYTES = 64 << 10, N_PIECES = ZK_HEAP_TAKEN_BYTES / PIECE_BYTES };
+    void *pieces[N_PIECES];
+    for (int i = 0; i < N_PIECES; i++)
+        if ((pieces[i] = malloc(PIECE_BYTES))) memset(pieces[i], 0xff, PIECE_BYTES);
+    for (int i = 0; i < N_PIECES; i++) free(pieces[i]);
+}
+
+void zk_memory_trim(void) {
+    uint64_t live, unused;
+    zk_memory_heap(&live, &unused);
+    if (unused > ZK_HEAP_KEPT_BYTES) malloc_trim(0);
 }
 
 uint64_t zk_engine_memory_auto(void) {
