@@ -14,7 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/mem.h"
-#include "msm/ifma/ifma.h"
+#include "msm/lanes/lanes.h"
 #include "msm/plan.h"
 #include "ntt/ntt.h"
 
@@ -55,8 +55,8 @@ static cuzk_status run_g1(bench *b) {
     if (b->scalar_code)
         return zk_msm_g1_tuned(&r, b->g1, b->scalars, b->n, &(zk_msm_tuning){.window_bits = b->window_bits}, b->pool,
                                &b->err);
-    return zk_msm_g1_ifma_tuned(&r, b->g1, b->scalars, b->n, &(zk_msm_ifma_tuning){.window_bits = b->window_bits},
-                                b->pool, &b->err);
+    return zk_msm_g1_lanes_at(0)->msm(&r, b->g1, b->scalars, b->n,
+                                      &(zk_msm_lanes_tuning){.window_bits = b->window_bits}, b->pool, &b->err);
 }
 
 static cuzk_status run_g2(bench *b) {
@@ -64,23 +64,25 @@ static cuzk_status run_g2(bench *b) {
     if (b->scalar_code)
         return zk_msm_g2_tuned(&r, b->g2, b->scalars, b->n, &(zk_msm_tuning){.window_bits = b->window_bits}, b->pool,
                                &b->err);
-    return zk_msm_g2_ifma_tuned(&r, b->g2, b->scalars, b->n, &(zk_msm_ifma_tuning){.window_bits = b->window_bits},
-                                b->pool, &b->err);
+    return zk_msm_g2_lanes_at(0)->msm(&r, b->g2, b->scalars, b->n,
+                                      &(zk_msm_lanes_tuning){.window_bits = b->window_bits}, b->pool, &b->err);
 }
 
 static cuzk_status run_sum1(bench *b) {
     zk_g1 r;
-    return (b->scalar_code ? zk_masked_sum_g1 : zk_masked_sum_g1_ifma)(&r, b->g1, b->bits, b->n, b->pool, &b->err);
+    return (b->scalar_code ? zk_masked_sum_g1 : zk_msm_g1_lanes_at(0)->masked_sum)(&r, b->g1, b->bits, b->n, b->pool,
+                                                                                   &b->err);
 }
 
 static cuzk_status run_sum2(bench *b) {
     zk_g2 r;
-    return (b->scalar_code ? zk_masked_sum_g2 : zk_masked_sum_g2_ifma)(&r, b->g2, b->bits, b->n, b->pool, &b->err);
+    return (b->scalar_code ? zk_masked_sum_g2 : zk_msm_g2_lanes_at(0)->masked_sum)(&r, b->g2, b->bits, b->n, b->pool,
+                                                                                   &b->err);
 }
 
 static cuzk_status run_table1(bench *b) {
     zk_g1_affine *table;
-    cuzk_status status = zk_subset_table_g1_create(&table, b->g1, b->n, b->pool, &b->err);
+    cuzk_status status = zk_msm_g1_lanes_at(0)->subset_table_create(&table, b->g1, b->n, b->pool, &b->err);
     if (status == CUZK_OK) zk_mem_free(table);
     return status;
 }
@@ -88,10 +90,10 @@ static cuzk_status run_table1(bench *b) {
 static cuzk_status run_subsets1(bench *b) {
     zk_g1 r;
     if (!b->subsets) {
-        cuzk_status status = zk_subset_table_g1_create(&b->subsets, b->g1, b->n, b->pool, &b->err);
+        cuzk_status status = zk_msm_g1_lanes_at(0)->subset_table_create(&b->subsets, b->g1, b->n, b->pool, &b->err);
         if (status != CUZK_OK) return status;
     }
-    return zk_subset_table_g1_sum(&r, b->subsets, b->bits, b->n, b->pool, &b->err);
+    return zk_msm_g1_lanes_at(0)->subset_table_sum(&r, b->subsets, b->bits, b->n, b->pool, &b->err);
 }
 
 static cuzk_status run_fixed1(bench *b) {

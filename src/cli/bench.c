@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/numa.h"
 #include "field/dispatch.h"
-#include "msm/ifma/ifma.h"
+#include "msm/lanes/lanes.h"
 
 enum { DEFAULT_RUNS = 5, MAX_RUNS = 10000 };
 
@@ -60,7 +60,8 @@ cuzk_status cli_bench_measure(cli_bench *bench, cli_bench_fn fn, void *ctx, cuzk
 }
 
 static const char *cpu_code(void) {
-    return zk_msm_ifma_usable() ? "ifma" : zk_field_variant_name(zk_field_active_variant());
+    const zk_msm_g1_lanes *lanes = zk_msm_g1_lanes_at(0);
+    return lanes ? lanes->name : zk_field_variant_name(zk_field_active_variant());
 }
 
 cuzk_status cli_bench_report(const cli_bench *bench, const cli_bench_field *fields, size_t n_fields, uint64_t units,

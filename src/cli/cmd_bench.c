@@ -8,7 +8,7 @@
 #include "cli/bench.h"
 #include "cli/commands.h"
 #include "hash/sha256.h"
-#include "msm/ifma/ifma.h"
+#include "msm/lanes/lanes.h"
 #include "msm/msm.h"
 #include "ntt/ntt.h"
 
@@ -134,20 +134,22 @@ static cuzk_status run_masked_once(void *ctx, cuzk_err *err) {
 
 static cuzk_status run_subsets_once(void *ctx, cuzk_err *err) {
     points *p = ctx;
-    if (p->g2) return zk_subset_table_g2_sum(&p->g2_sum, p->g2_table, p->bits, p->n, p->pool, err);
-    return zk_subset_table_g1_sum(&p->g1_sum, p->g1_table, p->bits, p->n, p->pool, err);
+    if (p->g2) return zk_msm_g2_lanes_at(0)->subset_table_sum(&p->g2_sum, p->g2_table, p->bits, p->n, p->pool, err);
+    return zk_msm_g1_lanes_at(0)->subset_table_sum(&p->g1_sum, p->g1_table, p->bits, p->n, p->pool, err);
 }
 
 /* Makes the table of sums of subsets and says how long it took and what it takes. */
 static cuzk_status make_table(points *p, cli_bench_field fields[2], cuzk_err *err) {
-    if (!zk_msm_ifma_usable())
-        return ZK_FAIL(err, CUZK_UNSUPPORTED, "--subsets: this machine, or CUZK_CPU, has no AVX-512 IFMA");
+    const zk_msm_g1_lanes *g1 = zk_msm_g1_lanes_at(0);
+    const zk_msm_g2_lanes *g2 = zk_msm_g2_lanes_at(0);
+    if (!g1 || !g2)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED,
+                       "--subsets: this machine, or CUZK_CPU, has neither AVX-512 IFMA nor AVX2");
     uint64_t start = zk_now_ns();
-    ZK_TRY(p->g2 ? zk_subset_table_g2_create(&p->g2_table, p->g2_points, p->n, p->pool, err)
-                 : zk_subset_table_g1_create(&p->g1_table, p->g1, p->n, p->pool, err));
+    ZK_TRY(p->g2 ? g2->subset_table_create(&p->g2_table, p->g2_points, p->n, p->pool, err)
+                 : g1->subset_table_create(&p->g1_table, p->g1, p->n, p->pool, err));
     fields[0] = (cli_bench_field){"table_us", (zk_now_ns() - start) / 1000};
-    fields[1] =
-        (cli_bench_field){"table_bytes", p->g2 ? zk_subset_table_g2_bytes(p->n) : zk_subset_table_g1_bytes(p->n)};
+    fields[1] = (cli_bench_field){"table_bytes", p->g2 ? g2->subset_table_bytes(p->n) : g1->subset_table_bytes(p->n)};
     return CUZK_OK;
 }
 

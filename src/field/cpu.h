@@ -5,8 +5,9 @@
 #include <stdbool.h>
 
 typedef struct zk_cpu_features {
-    bool bmi2, adx, sha_ni;
-    bool avx2;                                              /* and the system saves ymm state */
+    bool bmi2, adx, popcnt, sha_ni;
+    bool avx2, fma;                                         /* and the system saves ymm state */
+    bool narrow_fma;                                        /* AMD before Zen 2: a ymm is computed half by half */
     bool avx512f, avx512dq, avx512bw, avx512vl, avx512ifma; /* and the system saves zmm and mask state */
 } zk_cpu_features;
 
@@ -25,5 +26,7 @@ zk_cpu_limit zk_cpu_get_limit(void);
 
 /* The CPU and the system have what the sources in AVX-512 IFMA are built for, and CUZK_CPU allows it. */
 bool zk_cpu_can_ifma(void);
+/* The same of the sources in AVX2 and FMA; false also where those would be slower than scalar code. */
+bool zk_cpu_can_fma(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* Fp2, eight elements at a time: c0 + c1 u over field/fp52x8.h, whose terms (tight, loose, magnitude) are used here.
- * Include only in files built with AVX-512 and IFMA.
+ * Include only where that may be.
  */
 #ifndef ZK_FIELD_FP2_52X8_H
 #define ZK_FIELD_FP2_52X8_H
@@ -12,8 +12,8 @@ typedef struct zk_fp2_52x8 {
 
 #define ZK_LANES_FN static __attribute__((noinline, unused))
 
-ZK_LANES_FN void zk_fp52x8_wide_product(__m512i t[16], const zk_fp52x8 *a, const zk_fp52x8 *b) {
-    __m512i w[16];
+ZK_LANES_FN void zk_fp52x8_wide_product(zk_v8 t[16], const zk_fp52x8 *a, const zk_fp52x8 *b) {
+    zk_v8 w[16];
     zk_fp52x8_product(w, a, b);
     for (int i = 0; i < 16; i++) t[i] = w[i];
 }
@@ -22,7 +22,7 @@ ZK_LANES_FN void zk_fp52x8_wide_product(__m512i t[16], const zk_fp52x8 *a, const
  * b1 + p below 2.26p, for operands of magnitudes up to 2^15. */
 ZK_LANES_FN void zk_fp2_52x8_mul_loose(zk_fp2_52x8 *r, const zk_fp2_52x8 *a, const zk_fp2_52x8 *b) {
     zk_fp52x8 sa, sb;
-    __m512i t0[16], t1[16], t[16];
+    zk_v8 t0[16], t1[16], t[16];
     zk_fp52x8_add_loose(&sa, &a->c0, &a->c1);
     zk_fp52x8_carry_factor(&sa, &sa);
     zk_fp52x8_add_loose(&sb, &b->c0, &b->c1);
@@ -31,13 +31,13 @@ ZK_LANES_FN void zk_fp2_52x8_mul_loose(zk_fp2_52x8 *r, const zk_fp2_52x8 *a, con
     zk_fp52x8_wide_product(t1, &a->c1, &b->c1);
     zk_fp52x8_product(t, &sa, &sb);
     ZK_UNROLL for (int i = 0; i < 8; i++) {
-        t[i] = _mm512_sub_epi64(t[i], _mm512_add_epi64(t0[i], t1[i]));
-        t[i + 8] = _mm512_sub_epi64(t[i + 8], _mm512_add_epi64(t0[i + 8], t1[i + 8]));
+        t[i] = zk_v8_sub(t[i], zk_v8_add(t0[i], t1[i]));
+        t[i + 8] = zk_v8_sub(t[i + 8], zk_v8_add(t0[i + 8], t1[i + 8]));
     }
     zk_fp52x8_montgomery(&r->c1, t);
     ZK_UNROLL for (int i = 0; i < 8; i++) {
-        t[i] = _mm512_sub_epi64(t0[i], t1[i]);
-        t[i + 8] = _mm512_add_epi64(_mm512_sub_epi64(t0[i + 8], t1[i + 8]), zk_v8_set1(zk_fp52_multiples[i][1]));
+        t[i] = zk_v8_sub(t0[i], t1[i]);
+        t[i + 8] = zk_v8_add(zk_v8_sub(t0[i + 8], t1[i + 8]), zk_v8_set1(zk_fp52_multiples[i][1]));
     }
     zk_fp52x8_montgomery(&r->c0, t);
 }
@@ -92,7 +92,7 @@ ZK_INLINE void zk_fp2_52x8_sub_loose(zk_fp2_52x8 *r, const zk_fp2_52x8 *a, const
 }
 /* 2^k a, loose. */
 ZK_INLINE void zk_fp52x8_shift_loose(zk_fp52x8 *r, const zk_fp52x8 *a, const unsigned k) {
-    ZK_UNROLL for (int i = 0; i < 8; i++) r->l[i] = _mm512_slli_epi64(a->l[i], k);
+    ZK_UNROLL for (int i = 0; i < 8; i++) r->l[i] = zk_v8_slli(a->l[i], k);
 }
 ZK_INLINE void zk_fp2_52x8_shift_loose(zk_fp2_52x8 *r, const zk_fp2_52x8 *a, const unsigned k) {
     zk_fp52x8_shift_loose(&r->c0, &a->c0, k);

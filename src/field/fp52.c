@@ -1,14 +1,22 @@
 #include <stdint.h>
 
 extern const uint64_t zk_fp52_multiples[8][8], zk_fp52_reduction[17], zk_fp52_shifted[8][8];
+extern const double zk_fp52_reduction_doubles[17][4];
+extern const uint64_t zk_v8_bits_of[256];
 
-const uint64_t zk_fp52_reduction[17] = {
-    0x04be07d2027cb, 0xd7786e39002d4, 0xf51047083c4dd, 0x96079a7670223,
-    0x04ca513044b79, 0x6615d3780ea11, 0xf9a5623d6a279, 0x0000000006803, /* (p (-1/p mod 2^52) + 1) / 2^52 */
-    0xeffffffffaaab, 0xfeb153ffffb9f, 0x6b0f6241eabff, 0x12bf6730d2a0f,
-    0x764774b84f385, 0x1ba7b6434bacd, 0x1ea397fe69a4b, 0x000000001a011, /* p */
-    0x3fffcfffcfffd,                                                    /* -1/p mod 2^52 */
-};
+#define REDUCTION(f)                                                                                                   \
+    /* (p (-1/p mod 2^52) + 1) / 2^52 */                                                                               \
+    f(0x04be07d2027cb), f(0xd7786e39002d4), f(0xf51047083c4dd), f(0x96079a7670223), f(0x04ca513044b79),                \
+        f(0x6615d3780ea11), f(0xf9a5623d6a279), f(0x0000000006803), /* p */                                            \
+        f(0xeffffffffaaab), f(0xfeb153ffffb9f), f(0x6b0f6241eabff), f(0x12bf6730d2a0f), f(0x764774b84f385),            \
+        f(0x1ba7b6434bacd), f(0x1ea397fe69a4b), f(0x000000001a011), /* -1/p mod 2^52 */                                \
+        f(0x3fffcfffcfffd)
+#define AS_IT_IS(x) x
+#define FOUR_DOUBLES(x)                                                                                                \
+    { (double)(x), (double)(x), (double)(x), (double)(x) }
+
+const uint64_t zk_fp52_reduction[17] = {REDUCTION(AS_IT_IS)};
+_Alignas(32) const double zk_fp52_reduction_doubles[17][4] = {REDUCTION(FOUR_DOUBLES)};
 
 /* k p in radix 2^52: [limb][k], k = 0..7 */
 const uint64_t zk_fp52_multiples[8][8] = {
@@ -37,3 +45,11 @@ const uint64_t zk_fp52_multiples[8][8] = {
     }
 const uint64_t zk_fp52_shifted[8][8] = {SHIFTED(0), SHIFTED(1), SHIFTED(2), SHIFTED(3),
                                         SHIFTED(4), SHIFTED(5), SHIFTED(6), SHIFTED(7)};
+
+/* The number of bit k of m at the place that its rank among the bits of m gives it. */
+#define BIT(m, k) ((m) >> (k)&1 ? (uint64_t)(k) << 8 * __builtin_popcount((m) & ((1u << (k)) - 1)) : 0)
+#define BITS(m) (BIT(m, 1) | BIT(m, 2) | BIT(m, 3) | BIT(m, 4) | BIT(m, 5) | BIT(m, 6) | BIT(m, 7))
+#define BITS4(m) BITS(m), BITS((m) + 1), BITS((m) + 2), BITS((m) + 3)
+#define BITS16(m) BITS4(m), BITS4((m) + 4), BITS4((m) + 8), BITS4((m) + 12)
+#define BITS64(m) BITS16(m), BITS16((m) + 16), BITS16((m) + 32), BITS16((m) + 48)
+const uint64_t zk_v8_bits_of[256] = {BITS64(0u), BITS64(64u), BITS64(128u), BITS64(192u)};

@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "msm/batch_affine.h"
-#include "msm/ifma/ifma.h"
+#include "msm/lanes/lanes.h"
 #include "msm/msm.h"
 #include "msm/plan.h"
 #include "msm/subgroup.h"
@@ -30,12 +30,11 @@
 static const zk_fp endo_beta = {{0x30f1361b798a64e8, 0xf3b8ddab7ece5a2a, 0x16a8ca3ac61577f7, 0xc26a2ff874fd029b,
                                  0x3636b76660701c6e, 0x051ba4ab241b6160}};
 
-/* From so many points on the IFMA code is faster (Zen 4, bench/ifma_bench). */
-#define IFMA_MSM_MIN 128
-#define IFMA_SUM_MIN 512
-#define IFMA_MASKED_SUM zk_masked_sum_g1_ifma
-#define IFMA_FIXED_MUL zk_fixed_base_g1_mul_ifma
-#define IFMA_SUBGROUP(name) zk_g1_subgroup_sums_##name##_ifma
+/* From so many points on code in lanes is faster (Zen 4, bench/ifma_bench). */
+#define LANES_MSM_MIN 128
+#define LANES_SUM_MIN 512
+#define LANES_ACTIVE() zk_msm_g1_lanes_at(0)
+#define LANES_FUNCTIONS zk_msm_g1_lanes
 
 #include "msm/batch_affine.inc"
 #include "msm/pippenger.inc"

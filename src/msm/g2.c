@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "base/mem.h"
 #include "msm/batch_affine.h"
-#include "msm/ifma/ifma.h"
+#include "msm/lanes/lanes.h"
 #include "msm/msm.h"
 #include "msm/plan.h"
 #include "msm/subgroup.h"
@@ -27,12 +27,11 @@
 #define ENDOMORPHISM 0
 #define WINDOW_BITS_MOST 17
 
-/* From so many points on the IFMA code is faster (Zen 4, bench/ifma_bench). */
-#define IFMA_MSM_MIN 64
-#define IFMA_SUM_MIN 512
-#define IFMA_MASKED_SUM zk_masked_sum_g2_ifma
-#define IFMA_FIXED_MUL zk_fixed_base_g2_mul_ifma
-#define IFMA_SUBGROUP(name) zk_g2_subgroup_sums_##name##_ifma
+/* From so many points on code in lanes is faster (Zen 4, bench/ifma_bench). */
+#define LANES_MSM_MIN 64
+#define LANES_SUM_MIN 512
+#define LANES_ACTIVE() zk_msm_g2_lanes_at(0)
+#define LANES_FUNCTIONS zk_msm_g2_lanes
 
 #include "msm/batch_affine.inc"
 #include "msm/pippenger.inc"

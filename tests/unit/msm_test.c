@@ -3,7 +3,7 @@
  * code. */
 #include "base/alloc.h"
 #include "msm/batch_affine.h"
-#include "msm/ifma/ifma.h"
+#include "msm/lanes/lanes.h"
 #include "msm/msm.h"
 #include "msm/plan.h"
 #include "scalars.h"
@@ -94,11 +94,11 @@ static void test_memory(void) {
     static const struct {
         const char *limit;
         size_t g1, g2, thread; /* MiB */
-    } bounds[] = {{"adx", 700, 600, 2}, {NULL, 160, 160, 4}};
+    } bounds[] = {{"adx", 700, 600, 2}, {"avx2", 160, 160, 4}, {NULL, 160, 160, 4}};
     ZK_CHECK(zk_msm_g1_mem_bytes(0, 1) == 0 && zk_msm_g2_mem_bytes(0, 1) == 0);
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         limit_cpu(bounds[k].limit);
-        if (!bounds[k].limit && !zk_msm_ifma_usable()) break;
+        if (k > 0 && !zk_msm_g1_lanes_at(0)) continue;
         for (unsigned threads = 1; threads <= 64; threads *= 4) {
             for (unsigned log2_n = 3; log2_n <= 32; log2_n++) {
                 size_t n = (size_t)1 << log2_n, more = threads * bounds[k].thread;

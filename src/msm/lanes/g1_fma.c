@@ -1,0 +1,4 @@
+/* G1 in AVX2 and FMA. */
+#define LANES_NAME "avx2"
+#define LANES_TABLE zk_msm_g1_fma
+#include "msm/lanes/g1.inc"

@@ -1,0 +1,3 @@
+#define LANES_NAME "ifma"
+#define LANES_TABLE field_lanes_ifma
+#include "field_lanes.inc"
