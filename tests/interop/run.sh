@@ -1,5 +1,6 @@
 #!/bin/sh
-# A daemon driven by gRPC clients that are not ours: @grpc/grpc-js (from npm) and, where it is installed, python3-grpcio.
+# A daemon driven by gRPC clients that are not ours: @grpc/grpc-js (from npm) and, where they are installed, python3-grpcio
+# and grpc-go.
 # Usage: run.sh BUILD_DIR. CUZK_INTEROP_KEYS: folder of 2 KiB test keys (default: keys of WinningPoSt are made here). Each
 # kind whose keys are there is proved, and every proof verified.
 set -eu
@@ -47,6 +48,16 @@ if [ -n "$python" ]; then
     "$python" "$here/interop.py" "unix:$work/cuzk.sock" "$build/src/rpc/descriptors.pb" "$work" $pairs || failed=1
 else
     echo "python3-grpcio is not installed: left out"
+fi
+# grpc-go as Debian has it, the library of Curio's own client: golang-go, golang-google-grpc-dev
+if command -v go >/dev/null 2>&1 && [ -d /usr/share/gocode/src/google.golang.org/grpc ]; then
+    GO111MODULE=off GOPATH=/usr/share/gocode GOCACHE="$work/go" go build -o "$work/interop-go" "$here/go/main.go"
+    for address in "unix://$work/cuzk.sock" "127.0.0.1:$(sed -n 's/.*serving gRPC.* port=\([1-9][0-9]*\).*/\1/p' "$work/daemon.log")"; do
+        # shellcheck disable=SC2086
+        "$work/interop-go" "$address" "$work" $pairs || failed=1
+    done
+else
+    echo "grpc-go is not installed: left out"
 fi
 for pair in $pairs; do
     kind=${pair%%=*}
