@@ -90,9 +90,10 @@ static cuzk_status prove_job(const prove_args *args, const cli_option *options, 
     ZK_GOTO(job_open(&run, args, options, n_options, pool, trace, err));
     ZK_GOTO(zk_job_identifier(identifier, run.job, err));
     ZK_GOTO(cli_key_find(&key, &args->keys, identifier, NULL, err));
+    key.check_digest = true;
     ZK_GOTO(cli_prover_open(&run.prover, run.program, &key, &args->work, pool, trace, err));
     ZK_GOTO(cli_prover_widen(&run.prover, run.n, err));
-    ZK_GOTO(job_prove(&run, err));
+    ZK_GOTO(cli_prover_settle(&run.prover, job_prove(&run, err), err));
     *proofs = run.proofs;
     *n_proofs = run.n;
     run.proofs = NULL;
@@ -124,6 +125,7 @@ static cuzk_status prove_r1cs(const prove_args *args, const cli_option *options,
     if (status != CUZK_OK) goto out;
     if (args->blinding_path) ZK_GOTO(cli_read_blinding(&blinding, 1, args->blinding_path, err));
     ZK_GOTO(cli_key_find(&key, &args->keys, NULL, args->file, err));
+    key.check_digest = true;
     ZK_GOTO(cli_prover_open(&prover, circuit.program, &key, &args->work, pool, trace, err));
     proof = zk_malloc(ZK_PROOF_BYTES);
     if (!proof) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a proof"));
@@ -134,7 +136,7 @@ static cuzk_status prove_r1cs(const prove_args *args, const cli_option *options,
         .n_publics = circuit.n_publics,
         .blinding = blinding,
     };
-    ZK_GOTO(cli_prover_prove(proof, &prover, &request, circuit.name, err));
+    ZK_GOTO(cli_prover_settle(&prover, cli_prover_prove(proof, &prover, &request, circuit.name, err), err));
     *proofs = proof;
     *n_proofs = 1;
     proof = NULL;

@@ -30,6 +30,8 @@ void cli_key_clear(cli_key *key) {
 
 static cuzk_status open_key(cli_prover *prover, const cli_key *key, cuzk_err *err) {
     cli_progress(NULL, key->params_path ? "loading keys" : "making test keys", 0, 0);
+    if (key->params_path && key->prepared && key->check_digest)
+        ZK_TRY(cli_prepared_digest_start(&prover->digest, key->params_path, err));
     if (key->params_path)
         return (key->prepared ? zk_proving_key_load_prepared : zk_proving_key_load)(
             &prover->key, prover->program, key->params_path, prover->pool, prover->trace, err);
@@ -57,6 +59,18 @@ cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const
 out:
     zk_span_close(trace, span);
     return status;
+}
+
+cuzk_status cli_prover_settle(cli_prover *prover, cuzk_status status, cuzk_err *err) {
+    if (!prover->digest || (status != CUZK_OK && status != CUZK_INTERNAL)) return status;
+    cuzk_err damage = {0};
+    cli_progress(NULL, "digest of the prepared key", 0, 0);
+    zk_span *span = zk_span_open_kernel(prover->trace, "digest"); /* what is left of it */
+    cuzk_status found = cli_prepared_digest_await(prover->digest, &damage);
+    zk_span_close(prover->trace, span);
+    if (found == CUZK_OK) return status;
+    if (err) *err = damage;
+    return found;
 }
 
 /* Where points of bits are streamed: several provers, for which they come once. */
@@ -147,6 +161,7 @@ void cli_prover_close(cli_prover *prover) {
         zk_prover_destroy(prover->lanes[--prover->n_lanes]);
         if (prover->n_lanes) zk_trace_destroy(prover->lane_traces[prover->n_lanes]);
     }
+    cli_prepared_digest_end(prover->digest);
     zk_proving_key_destroy(prover->key);
     zk_resident_program_unload(prover->program);
     zk_backend_close(prover->backend);

@@ -2,6 +2,7 @@
 #ifndef ZK_CLI_PROVING_H
 #define ZK_CLI_PROVING_H
 
+#include "cli/prepared_digest.h"
 #include "cli/session.h"
 #include "groth16/prove.h"
 
@@ -11,6 +12,7 @@ typedef struct cli_prover {
     zk_backend *backend;
     zk_resident_program *program;
     zk_proving_key *key;
+    cli_prepared_digest *digest;          /* of a prepared key's file that is to be checked; NULL: none */
     zk_prover *prover;                    /* of the first lane */
     zk_prover *lanes[CLI_MAX_LANES];      /* [n_lanes] provers that can work side by side */
     zk_trace *lane_traces[CLI_MAX_LANES]; /* [0] is `trace` */
@@ -41,6 +43,7 @@ cuzk_status cli_key_args_check(const cli_key_args *args, cuzk_err *err) ZK_MUST_
 typedef struct cli_key {
     char *params_path; /* NULL: from toxic waste */
     bool prepared;
+    bool check_digest; /* of a prepared one's file, see cli_prover_settle */
     zk_toxic_waste toxic;
 } cli_key;
 /* The key of the Filecoin circuit `identifier`, or (NULL) of the explicit circuit in `file`. Clear it also after a
@@ -53,6 +56,10 @@ void cli_key_clear(cli_key *key); /* zeroed is fine */
  * cli_prover_close, also after a failure. */
 cuzk_status cli_prover_open(cli_prover *prover, const zk_program *program, const cli_key *key, const cli_work *work,
                             zk_pool *pool, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
+/* At the end of the work, with its status: whether the file of the prepared key is undamaged, where this is to be
+ * checked. Waited for only if it matters: before proofs are given out, and when one does not hold, which damage
+ * explains. */
+cuzk_status cli_prover_settle(cli_prover *prover, cuzk_status status, cuzk_err *err) ZK_MUST_USE;
 /* For n proofs: adds a lane where the device has room for one, so that its work fills the gaps of the others; where it
  * has not and streams the key, a group of up to n. Later proofs of cli_prover_prove still use the first. */
 cuzk_status cli_prover_widen(cli_prover *prover, uint32_t n, cuzk_err *err) ZK_MUST_USE;
@@ -62,8 +69,8 @@ cuzk_status cli_prover_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, 
 /* The same on one of the lanes; each is driven by one thread at a time. */
 cuzk_status cli_lane_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, unsigned lane,
                            const zk_prove_request *request, const char *label, cuzk_err *err) ZK_MUST_USE;
-/* A proof of the group, up to its sums over bits (the request is done with then), those of the first n of the group, and
- * the rest; zk_prove_bits says who is to blame. */
+/* A proof of the group, up to its sums over bits (the request is done with then), those of the first n of the group,
+ * and the rest; zk_prove_bits says who is to blame. */
 cuzk_status cli_group_begin(cli_prover *prover, unsigned member, const zk_prove_request *request, const char *label,
                             cuzk_err *err) ZK_MUST_USE;
 cuzk_status cli_group_bits(cli_prover *prover, unsigned n, unsigned *failed, cuzk_err *err) ZK_MUST_USE;

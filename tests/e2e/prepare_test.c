@@ -45,6 +45,34 @@ static void test_explicit_circuit(void) {
     free(bytes);
 }
 
+/* Damage that loading does not see: of the digest at the end, of what only the digest covers, of points that stay
+ * points. No proof leaves, and the file is named. */
+static void test_damage(void) {
+    const char *params = copy_toy("bits-64.params"), *circuit = e2e_vector("toy/bits-64.json");
+    enum { SHA256 = 32, POINT = 96, HEADER = 104, NAMED_SHA256 = 24 };
+    e2e_result r;
+    size_t n = 0;
+    unlink(e2e_path("bits-64.prepared"));
+    E2E_RUN(&r, 0, "params", "prepare", params, "--r1cs", circuit, "--backend", "cpu");
+    e2e_free(&r);
+    uint8_t *good = e2e_read(e2e_path("bits-64.prepared"), &n), *bytes = malloc(n);
+    for (int i = 0; i < 5; i++) {
+        memcpy(bytes, good, n);
+        if (i == 1) bytes[n - 1] ^= 1;
+        if (i == 2) bytes[n - SHA256] ^= 0x80;
+        if (i == 3) bytes[NAMED_SHA256 + 5] ^= 1;
+        if (i == 4) memcpy(bytes + HEADER, good + HEADER + POINT, POINT);
+        e2e_write(e2e_path("bits-64.prepared"), bytes, n);
+        unlink(e2e_path("p"));
+        E2E_RUN(&r, i ? 3 : 0, "prove", "r1cs", circuit, "--params", e2e_dir(), "--prepared", "-o", e2e_path("p"));
+        ZK_CHECKF(!i || (strstr(r.err, "bits-64.prepared: damaged: its SHA-256 is")), "%d: %s", i, r.err);
+        ZK_CHECK(e2e_exists(e2e_path("p")) == !i);
+        e2e_free(&r);
+    }
+    free(good);
+    free(bytes);
+}
+
 static void test_refusals(void) {
     const char *params = copy_toy("bits-64.params"), *circuit = e2e_vector("toy/random-1000.json");
     e2e_result r;
@@ -81,7 +109,7 @@ static void test_real_circuits(void) {
 }
 
 int main(int argc, char **argv) {
-    static const zk_test_case cases[] = {ZK_CASE(test_refusals), ZK_CASE(test_explicit_circuit),
+    static const zk_test_case cases[] = {ZK_CASE(test_refusals), ZK_CASE(test_explicit_circuit), ZK_CASE(test_damage),
                                          ZK_CASE(test_real_circuits)};
     int result = zk_test_run(cases, sizeof cases / sizeof cases[0], argc, argv);
     e2e_cleanup();
