@@ -17,6 +17,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ZK_TEST_THREAD_SANITIZER 1
+#endif
+#if __has_feature(address_sanitizer)
+#define ZK_TEST_ADDRESS_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define ZK_TEST_THREAD_SANITIZER 1
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define ZK_TEST_ADDRESS_SANITIZER 1
+#endif
+
+/* How many times longer than usual a thing may take before a test gives up waiting for it. */
+#if defined(ZK_TEST_THREAD_SANITIZER)
+enum { ZK_TEST_PATIENCE = 10 };
+#else
+enum { ZK_TEST_PATIENCE = 1 };
+#endif
+
 typedef struct zk_test_case {
     const char *name;
     void (*run)(void);

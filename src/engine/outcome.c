@@ -388,7 +388,10 @@ void engine_task_crashed(engine_lane *lane, bool seen, const char *how, cuzk_err
     ZK_LOG_ERROR("worker died", zk_kv_u64("worker", lane->id), zk_kv_str("how", how), zk_kv_str("error", err->message),
                  zk_kv_str("job", lane->task.job ? lane->task.job->meta.job_id : ""), zk_kv_str("stage", lane->stage));
     bool counts = lane->loss != LOSS_IS_FREE, again = true;
-    if (lane->task.job) again = engine_give_back(lane, counts, 0) & engine_give_back_more(lane, counts);
+    if (lane->task.job) {
+        again = engine_give_back(lane, counts, 0);
+        again = engine_give_back_more(lane, counts) && again;
+    }
     if (!again) {
         snprintf(text, sizeof text, "given up after %" PRIu32 " attempts: the worker process died each time (%s) in %s",
                  engine->options.max_attempts, how, lane->stage[0] ? lane->stage : "its first step");

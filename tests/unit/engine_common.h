@@ -127,7 +127,7 @@ static inline void test_submit(zk_submitted *s, zk_engine *engine, const zk_requ
 
 static inline void test_await(zk_result *result, zk_engine *engine, const char *job_id) {
     cuzk_err err = {0};
-    ZK_CHECK_OK(zk_engine_await(result, engine, job_id, 120000, NULL, NULL, &err), err);
+    ZK_CHECK_OK(zk_engine_await(result, engine, job_id, 120000 * ZK_TEST_PATIENCE, NULL, NULL, &err), err);
 }
 
 /* The proof holds for the request, by the key of the file. */

@@ -707,7 +707,7 @@ static void test_flat_memory(void) {
     uint64_t before = worker_rss(engine);
     flat_rounds(engine, n);
     uint64_t after = worker_rss(engine);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(ZK_TEST_ADDRESS_SANITIZER) || defined(ZK_TEST_THREAD_SANITIZER)
     before += before / 2; /* sanitizers keep freed memory for a while */
 #endif
     ZK_CHECKF(after <= before + before / 50, "%llu bytes, then %llu", (unsigned long long)before,

@@ -89,7 +89,18 @@ void fake_fail_submit(zk_engine *e, cuzk_status status, const char *message) {
     pthread_mutex_unlock(&e->mutex);
 }
 
-void fake_use_devices(zk_engine *e) { e->devices = true; }
+void fake_use_devices(zk_engine *e) {
+    pthread_mutex_lock(&e->mutex);
+    e->devices = true;
+    pthread_mutex_unlock(&e->mutex);
+}
+
+zk_outcome fake_outcome(zk_engine *e, size_t i) {
+    pthread_mutex_lock(&e->mutex);
+    zk_outcome outcome = e->jobs[i]->outcome;
+    pthread_mutex_unlock(&e->mutex);
+    return outcome;
+}
 
 static fake_job *find(zk_engine *e, const char *job_id) {
     for (size_t i = 0; i < e->n_jobs; i++)
@@ -321,6 +332,7 @@ cuzk_status zk_engine_get_status(zk_engine_status **status, zk_engine *e, cuzk_e
         q->n_completed += e->jobs[i]->outcome == ZK_OUTCOME_COMPLETED;
         q->n_failed += e->jobs[i]->outcome == ZK_OUTCOME_FAILED;
     }
+    bool devices = e->devices;
     pthread_mutex_unlock(&e->mutex);
     for (unsigned k = 0; k < 4; k++) {
         v->status.n_completed += v->queues[k].n_completed;
@@ -360,7 +372,7 @@ cuzk_status zk_engine_get_status(zk_engine_status **status, zk_engine *e, cuzk_e
     v->status.queues = v->queues, v->status.n_queues = 4;
     v->status.jobs = v->jobs, v->status.n_jobs = 2;
     v->status.workers = v->workers, v->status.n_workers = 1;
-    if (e->devices) show_devices(v);
+    if (devices) show_devices(v);
     v->status.srs = v->srs, v->status.n_srs = 2;
     v->status.memory = v->memory, v->status.n_memory = 1;
     v->status.histograms = v->histograms, v->status.n_histograms = 1;

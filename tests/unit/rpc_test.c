@@ -48,22 +48,17 @@ static void stop(void) {
 
 static void sleep_ms(unsigned ms) { nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL); }
 
-#if defined(__SANITIZE_THREAD__)
-enum { PATIENCE = 10 };
-#else
-enum { PATIENCE = 1 };
-#endif
-
 /* Polls until cond or ten seconds have gone. */
 #define WAIT_FOR(cond)                                                                                                 \
     do {                                                                                                               \
-        for (int k_ = 0; k_ < 1000 * PATIENCE && !(cond); k_++) zk_client_poll(fx.client, 10);                         \
+        for (int k_ = 0; k_ < 1000 * ZK_TEST_PATIENCE && !(cond); k_++) zk_client_poll(fx.client, 10);                 \
         ZK_CHECK(cond);                                                                                                \
     } while (0)
 
 static cuzk_status call(const char *method, const void *request, size_t n, uint8_t **response, size_t *n_response,
                         cuzk_err *err) {
-    return zk_client_call_sync(response, n_response, fx.client, method, request, n, 20000 * PATIENCE, NULL, NULL, err);
+    return zk_client_call_sync(response, n_response, fx.client, method, request, n, 20000 * ZK_TEST_PATIENCE, NULL,
+                               NULL, err);
 }
 
 /* Packs, calls, unpacks; the call must succeed. */
@@ -399,7 +394,7 @@ static void test_many_waiting(void) {
 
 /* ---- Prove ---- */
 
-static bool is_running(size_t i) { return fake_job_at(fx.engine, i)->outcome == ZK_OUTCOME_UNKNOWN; }
+static bool is_running(size_t i) { return fake_outcome(fx.engine, i) == ZK_OUTCOME_UNKNOWN; }
 
 static zk_client_call *prove(waiter *w, const char *request_id) {
     zk_request r = sample(request_id);
@@ -426,12 +421,12 @@ static void test_prove(void) {
     /* The client goes: its job goes too. */
     zk_client_cancel(prove(&w[0], "alone"));
     WAIT_FOR(w[0].done);
-    WAIT_FOR(fake_n_jobs(fx.engine) == 1 || fake_job_at(fx.engine, 1)->outcome == ZK_OUTCOME_CANCELLED);
+    WAIT_FOR(fake_n_jobs(fx.engine) == 1 || fake_outcome(fx.engine, 1) == ZK_OUTCOME_CANCELLED);
     zk_client_call *c = prove(&w[0], "alone 2");
     WAIT_FOR(fake_n_watches(fx.engine) == 1);
     size_t at = fake_n_jobs(fx.engine) - 1;
     zk_client_cancel(c);
-    WAIT_FOR(w[0].done && fake_job_at(fx.engine, at)->outcome == ZK_OUTCOME_CANCELLED);
+    WAIT_FOR(w[0].done && fake_outcome(fx.engine, at) == ZK_OUTCOME_CANCELLED);
     ZK_CHECK(w[0].status == CUZK_CANCELLED);
     /* Shared with a second Prove of the same request: it stays until the last has gone. */
     c = prove(&w[0], "shared");
@@ -581,7 +576,8 @@ static void test_silence(void) {
     fake_hang(fx.engine);
     zk_client_call *held = NULL;
     ZK_CHECK_OK(zk_client_start(&held, fx.client, "GetStatus", "", 0, 0, keep_status, &answer, &err), err);
-    for (int i = 0; i < 100 * PATIENCE && zk_rpc_server_silent_ms(fx.server) < 2000; i++) zk_client_poll(fx.client, 50);
+    for (int i = 0; i < 100 * ZK_TEST_PATIENCE && zk_rpc_server_silent_ms(fx.server) < 2000; i++)
+        zk_client_poll(fx.client, 50);
     bool seen = zk_rpc_server_silent_ms(fx.server) >= 2000, answered = answer == CUZK_OK;
     uint8_t *response = NULL;
     size_t n = 0;
