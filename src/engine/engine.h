@@ -187,6 +187,9 @@ typedef struct zk_result {
 } zk_result;
 void zk_result_clear(zk_result *result); /* zeroed is fine */
 
+/* Whether the job has not ended, as far as this engine knows without asking its journal. Never waits for disk or
+ * database, as zk_engine_watch may for a job that is not known. */
+bool zk_engine_knows(zk_engine *engine, const char *job_id);
 /* Calls fn exactly once, when the job is over or at once if it is (also for a job that is not known): from this call or
  * from a thread of the engine. fn must be quick and must not destroy the engine; `result` is the engine's. */
 typedef void (*zk_watch_fn)(void *ctx, const zk_result *result);

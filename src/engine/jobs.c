@@ -399,6 +399,13 @@ static cuzk_status kept_result(zk_result *result, zk_engine *engine, const char 
     return engine_journal_went(engine, status, e);
 }
 
+bool zk_engine_knows(zk_engine *engine, const char *job_id) {
+    pthread_mutex_lock(&engine->lock);
+    bool knows = engine_job_find(engine, job_id) != NULL;
+    pthread_mutex_unlock(&engine->lock);
+    return knows;
+}
+
 cuzk_status zk_engine_watch(zk_watch **out, zk_engine *engine, const char *job_id, zk_watch_fn fn, void *ctx,
                             cuzk_err *err) {
     if (out) *out = NULL;

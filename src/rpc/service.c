@@ -114,12 +114,11 @@ void zk_rpc_wait_over(zk_rpc_call *call, zk_outcome why) {
     if (unwatched) zk_rpc_call_unref(call);
 }
 
-/* call->wait is filled in but for the list. */
-static void await_job(zk_rpc_call *call) {
+/* The call is in the list already, so that its deadline and its client count meanwhile. */
+static void watch_job(zk_rpc_call *call) {
     zk_rpc_server *s = call->server;
     cuzk_err err = {0};
     zk_rpc_call_ref(call); /* for the watch */
-    zk_rpc_wait_begin(call);
     cuzk_status status = zk_engine_watch(NULL, s->engine, call->wait.job_id, on_result, call, &err);
     if (status != CUZK_OK) {
         zk_rpc_call_fail_err(call, status, &err);
@@ -131,6 +130,12 @@ static void await_job(zk_rpc_call *call) {
     if (atomic_load(&call->claimed) && zk_engine_unwatch(s->engine, call->wait.job_id, call)) zk_rpc_call_unref(call);
     if (atomic_load(&call->closed)) zk_rpc_wait_over(call, ZK_OUTCOME_CANCELLED);
     if (atomic_load(&s->ending)) zk_rpc_wait_over(call, ZK_OUTCOME_INTERRUPTED);
+}
+
+/* call->wait is filled in but for the list. */
+static void await_job(zk_rpc_call *call) {
+    zk_rpc_wait_begin(call);
+    watch_job(call);
 }
 
 static void handle_await(zk_rpc_call *call) {
@@ -150,7 +155,11 @@ static void handle_await(zk_rpc_call *call) {
         reply(call, &r.base);
     } else {
         share_job(call->server, w->job_id);
-        await_job(call);
+        zk_rpc_wait_begin(call);
+        if (zk_engine_knows(call->server->engine, w->job_id))
+            watch_job(call);
+        else /* the journal is asked: a disk or a database may take its time, which is not the serving thread's */
+            zk_rpc_call_run(call, watch_job);
     }
     protobuf_c_message_free_unpacked(&m->base, NULL);
 }

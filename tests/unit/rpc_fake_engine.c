@@ -1,6 +1,7 @@
 #include "rpc_fake_engine.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ struct zk_engine {
     cuzk_status fail_status;
     char fail_message[200];
     bool loaded, devices;
+    atomic_bool hold_unknown;
 };
 
 struct zk_content {
@@ -53,6 +55,8 @@ void fake_destroy(zk_engine *e) {
 void fake_hang(zk_engine *e) { pthread_mutex_lock(&e->mutex); }
 
 void fake_go_on(zk_engine *e) { pthread_mutex_unlock(&e->mutex); }
+
+void fake_hold_unknown(zk_engine *e, bool hold) { atomic_store(&e->hold_unknown, hold); }
 
 size_t fake_n_jobs(zk_engine *e) {
     pthread_mutex_lock(&e->mutex);
@@ -148,9 +152,18 @@ void fake_finish(zk_engine *e, const char *job_id, zk_outcome outcome, const cha
     }
 }
 
+bool zk_engine_knows(zk_engine *e, const char *job_id) {
+    pthread_mutex_lock(&e->mutex);
+    fake_job *job = find(e, job_id);
+    bool knows = job && job->outcome == ZK_OUTCOME_UNKNOWN;
+    pthread_mutex_unlock(&e->mutex);
+    return knows;
+}
+
 cuzk_status zk_engine_watch(zk_watch **watch, zk_engine *e, const char *job_id, zk_watch_fn fn, void *ctx,
                             cuzk_err *err) {
     (void)err;
+    while (atomic_load(&e->hold_unknown) && !zk_engine_knows(e, job_id)) usleep(5000);
     zk_watch *w = calloc(1, sizeof *w);
     snprintf(w->job_id, sizeof w->job_id, "%s", job_id);
     w->fn = fn;

@@ -359,6 +359,30 @@ static void test_await(void) {
 }
 
 /* A thousand waiting calls cost no thread each, and GetStatus is answered beside them. */
+/* A journal that does not answer holds up those who ask it for a job, nobody else; their deadlines count. */
+static void test_await_slow_journal(void) {
+    enum { N = 4 }; /* more than there are threads that serve */
+    start();
+    waiter w[N], late;
+    fake_hold_unknown(fx.engine, true);
+    for (unsigned i = 0; i < N; i++) await(&w[i], "job-unknown", 0, 0);
+    await(&late, "job-late", 300, 0);
+    zk_client_poll(fx.client, 100);
+    Cuzk__V1__GetStatusRequest q = CUZK__V1__GET_STATUS_REQUEST__INIT;
+    Cuzk__V1__GetStatusResponse *s = ask("GetStatus", &q.base, &cuzk__v1__get_status_response__descriptor);
+    protobuf_c_message_free_unpacked(&s->base, NULL);
+    WAIT_FOR(late.done);
+    bool early = false;
+    for (unsigned i = 0; i < N; i++) early |= w[i].done;
+    fake_hold_unknown(fx.engine, false);
+    ZK_CHECK(late.status == CUZK_OK && late.outcome == CUZK__V1__AWAIT_PROOF_RESPONSE__STATUS__TIMEOUT && !early);
+    for (unsigned i = 0; i < N; i++) {
+        WAIT_FOR(w[i].done);
+        ZK_CHECK(w[i].status == CUZK_OK && w[i].outcome == CUZK__V1__AWAIT_PROOF_RESPONSE__STATUS__UNKNOWN);
+    }
+    stop();
+}
+
 static unsigned n_threads_now(void) {
     char line[200];
     unsigned n = 0;
@@ -778,6 +802,7 @@ static void test_http(void) {
 }
 
 ZK_TEST_MAIN(ZK_CASE(test_submit), ZK_CASE(test_submit_malformed), ZK_CASE(test_limits_and_failures),
-             ZK_CASE(test_await), ZK_CASE(test_many_waiting), ZK_CASE(test_prove), ZK_CASE(test_cancel),
-             ZK_CASE(test_status_and_keys), ZK_CASE(test_devices), ZK_CASE(test_silence), ZK_CASE(test_health_and_end),
-             ZK_CASE(test_reflection), ZK_CASE(test_unix_socket), ZK_CASE(test_bad_options), ZK_CASE(test_http))
+             ZK_CASE(test_await), ZK_CASE(test_await_slow_journal), ZK_CASE(test_many_waiting), ZK_CASE(test_prove),
+             ZK_CASE(test_cancel), ZK_CASE(test_status_and_keys), ZK_CASE(test_devices), ZK_CASE(test_silence),
+             ZK_CASE(test_health_and_end), ZK_CASE(test_reflection), ZK_CASE(test_unix_socket),
+             ZK_CASE(test_bad_options), ZK_CASE(test_http))
