@@ -99,7 +99,7 @@ static bool in_memory(const zk_file_map *map) {
 static bool read_piece(const zk_file_map *map, uint64_t at, uint64_t n) {
     void *data = (void *)(uintptr_t)(map->data + at);
     if (madvise(data, n, MADV_POPULATE_READ) == 0) return madvise(data, n, MADV_DONTNEED) == 0;
-    static __thread char scratch[1 << 16];
+    char scratch[1 << 14];
     for (uint64_t done = 0; errno == EINVAL && done < n; done += sizeof scratch)
         if (pread(map->fd, scratch, sizeof scratch, (off_t)(at + done)) <= 0) return false;
     return errno == EINVAL;

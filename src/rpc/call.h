@@ -96,6 +96,7 @@ struct zk_rpc_server {
     pthread_mutex_t task_mutex;
     pthread_cond_t task_wake, task_idle;
     zk_rpc_call *task_first, **task_last;
+    unsigned n_tasks; /* in the queue, some perhaps for idle threads that have not woken yet */
     unsigned n_task_threads, n_task_idle, max_task_threads;
     bool task_end;
 };

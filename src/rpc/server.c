@@ -17,6 +17,7 @@
 #include "base/span.h"
 #include "config/config.h"
 #include "rpc/call.h"
+#include "rpc/deadlocks.h"
 #include "rpc/handover.h"
 
 #define N_ARMED 64                          /* calls that may arrive before a thread has looked */
@@ -39,6 +40,7 @@ static void *task_main(void *arg) {
         if (!call) break;
         s->task_first = call->next_task;
         if (!s->task_first) s->task_last = &s->task_first;
+        s->n_tasks--;
         pthread_mutex_unlock(&s->task_mutex);
         call->task(call);
         zk_rpc_call_unref(call);
@@ -66,7 +68,7 @@ void zk_rpc_call_run(zk_rpc_call *call, void (*task)(zk_rpc_call *call)) {
     call->task = task;
     call->next_task = NULL;
     pthread_mutex_lock(&s->task_mutex);
-    if (s->n_task_idle == 0 && s->n_task_threads < s->max_task_threads) {
+    if (s->n_tasks >= s->n_task_idle && s->n_task_threads < s->max_task_threads) {
         pthread_t thread;
         if (start_thread(&thread, task_main, s) == 0) {
             pthread_detach(thread);
@@ -77,6 +79,7 @@ void zk_rpc_call_run(zk_rpc_call *call, void (*task)(zk_rpc_call *call)) {
     if (taken) {
         *s->task_last = call;
         s->task_last = &call->next_task;
+        s->n_tasks++;
         pthread_cond_signal(&s->task_wake);
     }
     pthread_mutex_unlock(&s->task_mutex);
@@ -362,6 +365,7 @@ cuzk_status zk_rpc_server_create(zk_rpc_server **server, zk_engine *engine, cons
     zk_rpc_server *s = zk_calloc(1, sizeof *s);
     if (!s) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the server");
     gpr_set_log_function(core_log);
+    zk_rpc_no_deadlock_search();
     grpc_init();
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
