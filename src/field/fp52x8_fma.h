@@ -1,82 +1,21 @@
-/* Products of field/fp52x8.h, which includes this, in double-precision arithmetic, for AVX2 and FMA.
- *
- * Rounding must be toward zero (field/rounding.h). For integers a, b below 2^52
- *
- *   high = fma(a, b, 2^104)                      = 2^104 + 2^52 floor(a b / 2^52)
- *   low  = fma(a, b, (2^104 + 2^52) - high)      = 2^52 + (a b mod 2^52)
- *
- * as what follows the leading bit of a number in [2^104, 2^105) counts 2^52, and all else here is exact. The last 52
- * bits of both patterns are the halves of the product, as vpmadd52 has them; patterns are added as integers, and the
- * sums start from minus the sum of the exponents, so bounds are those of vpmadd52 and its code is followed step by
- * step. A step takes five operations: one and a half cycles or so for four lanes.
- *
- * One half of the lanes is worked on after the other: nine sums and five operands fill the sixteen registers.
- */
+/* Products of field/fp52x8.h, which includes this, by field/v4_fma.h. One half of the lanes is worked on after the
+ * other: nine sums and five operands fill the sixteen registers. */
 #ifndef ZK_FIELD_FP52X8_FMA_H
 #define ZK_FIELD_FP52X8_FMA_H
 
-#define ZK_DOUBLE_HIGH 0x4670000000000000u /* pattern of 2^104 */
-#define ZK_DOUBLE_LOW 0x4330000000000000u  /* and of 2^52 */
+#include "field/v4_fma.h"
 
 /* zk_fp52_reduction as numbers, in all lanes. */
 extern const double zk_fp52_reduction_doubles[17][4];
 
-ZK_INLINE __m256i zk_v4_set1(uint64_t x) { return _mm256_set1_epi64x((long long)x); }
-
-/* The low 52 bits as a number. */
-ZK_INLINE __m256d zk_v4_double(__m256i a) {
-    const __m256i exponent = zk_v4_set1(ZK_DOUBLE_LOW);
-    const __m256i bits = _mm256_or_si256(_mm256_and_si256(a, zk_v4_set1(ZK_FP52_MASK)), exponent);
-    return _mm256_sub_pd(_mm256_castsi256_pd(bits), _mm256_castsi256_pd(exponent));
-}
-
-typedef struct zk_v4_constants {
-    __m256d high, both; /* 2^104, 2^104 + 2^52 */
-} zk_v4_constants;
-ZK_INLINE zk_v4_constants zk_v4_constants_set(void) {
-    return (zk_v4_constants){_mm256_set1_pd(0x1p104), _mm256_set1_pd(0x1p104 + 0x1p52)};
-}
-
-/* low += pattern of the low half, high += pattern of the high half. In one statement: the compiler knows nothing of
- * the rounding, and its own order costs spills. */
-ZK_INLINE void zk_v4_step(__m256i *low, __m256i *high, const __m256d *a, __m256d b, zk_v4_constants c) {
-    __m256d h, s;
-    __asm__("vmovapd %[a], %[h]\n\t"
-            "vfmadd213pd %[c1], %[b], %[h]\n\t"
-            "vsubpd %[h], %[c2], %[s]\n\t"
-            "vpaddq %[h], %[high], %[high]\n\t"
-            "vfmadd231pd %[a], %[b], %[s]\n\t"
-            "vpaddq %[s], %[low], %[low]"
-            : [low] "+x"(*low), [high] "+x"(*high), [h] "=&x"(h), [s] "=&x"(s)
-            : [a] "m"(*a), [b] "x"(b), [c1] "x"(c.high), [c2] "x"(c.both));
-}
-
-/* t[0..8] += a[0..7] b */
-ZK_INLINE void zk_v4_row(__m256i t[9], const __m256d *a, __m256d b, zk_v4_constants c) {
-    ZK_UNROLL for (int k = 0; k < 8; k++) zk_v4_step(&t[k], &t[k + 1], &a[k], b, c);
-}
-
-/* Minus the exponents of n_low and n_high patterns, minus 2^10 more if a carry is added that is so much too large. */
-#define ZK_V4_START(n_low, n_high, carry)                                                                              \
-    zk_v4_set1((uint64_t)0 - (uint64_t)(n_low)*ZK_DOUBLE_LOW - (uint64_t)(n_high)*ZK_DOUBLE_HIGH -                     \
-               (uint64_t)(carry)*1024)
-/* Rows first .. last of eight products: how many halves column c gets. */
-#define ZK_ROWS_LOW(c, first, last)                                                                                    \
-    ((c) < (first) || (c) > (last) + 7 ? 0 : ((c) < (last) ? (c) : (last)) - ((c)-7 > (first) ? (c)-7 : (first)) + 1)
-#define ZK_ROWS_HIGH(c, first, last) ZK_ROWS_LOW((c)-1, first, last)
 /* Of a product; of the eight rows of a reduction, and the carries into limbs 1 .. 7. */
-#define ZK_START_PRODUCT(c) ZK_V4_START(ZK_ROWS_LOW(c, 0, 7), ZK_ROWS_HIGH(c, 0, 7), 0)
+#define ZK_START_PRODUCT(c) ZK_V4_START(ZK_ROWS_LOW(c, 0, 7, 8), ZK_ROWS_HIGH(c, 0, 7, 8), 0)
 #define ZK_START_REDUCTION(c) ZK_V4_START(ZK_REDUCTION_LOW(c), ZK_REDUCTION_HIGH(c), (c) > 0 && (c) < 8)
-#define ZK_REDUCTION_LOW(c) (ZK_ROWS_LOW(c, 1, 7) + ZK_ROWS_LOW(c, 7, 7))
-#define ZK_REDUCTION_HIGH(c) (ZK_ROWS_HIGH(c, 1, 7) + ZK_ROWS_HIGH(c, 7, 7))
+#define ZK_REDUCTION_LOW(c) (ZK_ROWS_LOW(c, 1, 7, 8) + ZK_ROWS_LOW(c, 7, 7, 8))
+#define ZK_REDUCTION_HIGH(c) (ZK_ROWS_HIGH(c, 1, 7, 8) + ZK_ROWS_HIGH(c, 7, 7, 8))
 #define ZK_START_BOTH(c)                                                                                               \
-    ZK_V4_START(ZK_ROWS_LOW(c, 0, 7) + ZK_REDUCTION_LOW(c), ZK_ROWS_HIGH(c, 0, 7) + ZK_REDUCTION_HIGH(c),              \
+    ZK_V4_START(ZK_ROWS_LOW(c, 0, 7, 8) + ZK_REDUCTION_LOW(c), ZK_ROWS_HIGH(c, 0, 7, 8) + ZK_REDUCTION_HIGH(c),        \
                 (c) > 0 && (c) < 8)
-
-/* floor(a / 2^52) + 2^10, |a| < 2^62 */
-ZK_INLINE __m256i zk_v4_carry(__m256i a) {
-    return _mm256_srli_epi64(_mm256_add_epi64(a, zk_v4_set1((uint64_t)1 << 62)), 52);
-}
 
 /* What becomes of the limbs of a result: see fp52x8.h. */
 typedef enum zk_fp52_form { ZK_FP52_LOOSE, ZK_FP52_FACTOR, ZK_FP52_TIGHT } zk_fp52_form;
@@ -97,7 +36,7 @@ ZK_INLINE void zk_fp52x4_last_step(__m256i w[9], zk_v4_constants c) {
     const __m256d *table = (const __m256d *)zk_fp52_reduction_doubles;
     __m256i low = _mm256_setzero_si256(), high = low;
     zk_v4_step(&low, &high, &table[16], zk_v4_double(w[0]), c);
-    zk_v4_row(w, table + 8, zk_v4_double(low), c);
+    zk_v4_row(w, table + 8, zk_v4_double(low), c, 8);
 }
 
 /* r = a b / R in one half of the lanes: a row of the product, a step of the reduction by turns, so that products hide
@@ -112,15 +51,15 @@ ZK_INLINE void zk_fp52x4_mul(zk_fp52x8 *r, const zk_fp52x8 *a, const zk_fp52x8 *
     ZK_UNROLL for (int i = 0; i < 8; i++) w[i] = ZK_START_BOTH(i);
     w[8] = ZK_START_BOTH(8);
     ZK_UNROLL for (int j = 0; j < 7; j++) {
-        zk_v4_row(w, factor, zk_v4_double(b->l[j].h[half]), c);
+        zk_v4_row(w, factor, zk_v4_double(b->l[j].h[half]), c, 8);
         const __m256d q = zk_v4_double(w[0]);
         w[1] = _mm256_add_epi64(w[1], zk_v4_carry(w[0]));
         w[9] = ZK_START_BOTH(j + 9);
-        zk_v4_row(w + 1, m, q, c);
+        zk_v4_row(w + 1, m, q, c, 8);
         ZK_UNROLL for (int k = 0; k < 8; k++) w[k] = w[k + 1];
         w[8] = w[9];
     }
-    zk_v4_row(w, factor, zk_v4_double(b->l[7].h[half]), c);
+    zk_v4_row(w, factor, zk_v4_double(b->l[7].h[half]), c, 8);
     zk_fp52x4_last_step(w, c);
     zk_fp52x4_finish(r, half, w, form);
 }
@@ -134,7 +73,7 @@ ZK_INLINE void zk_fp52x4_product(zk_v8 t[16], const zk_fp52x8 *a, const zk_fp52x
     ZK_UNROLL for (int i = 0; i < 8; i++) w[i] = ZK_START_PRODUCT(i);
     w[8] = ZK_START_PRODUCT(8);
     ZK_UNROLL for (int j = 0; j < 8; j++) {
-        zk_v4_row(w, factor, zk_v4_double(b->l[j].h[half]), c);
+        zk_v4_row(w, factor, zk_v4_double(b->l[j].h[half]), c, 8);
         t[j].h[half] = w[0];
         ZK_UNROLL for (int k = 0; k < 8; k++) w[k] = w[k + 1];
         w[8] = ZK_START_PRODUCT(j + 9);
@@ -179,7 +118,7 @@ ZK_INLINE void zk_fp52x4_montgomery(zk_fp52x8 *r, const zk_v8 t[16], const int h
         const __m256d q = zk_v4_double(w[0]);
         w[1] = _mm256_add_epi64(w[1], zk_v4_carry(w[0]));
         w[9] = _mm256_add_epi64(t[i + 9].h[half], ZK_START_REDUCTION(i + 9));
-        zk_v4_row(w + 1, m, q, c);
+        zk_v4_row(w + 1, m, q, c, 8);
         ZK_UNROLL for (int k = 0; k < 8; k++) w[k] = w[k + 1];
         w[8] = w[9];
     }
@@ -218,28 +157,6 @@ ZK_INLINE void zk_fp52x8_carry_factor(zk_fp52x8 *r, const zk_fp52x8 *a) {
         }
     }
 }
-
-ZK_INLINE zk_v8 zk_v8_madd52lo(zk_v8 t, zk_v8 a, zk_v8 b) {
-    ZK_UNROLL for (int half = 0; half < 2; half++) {
-        const __m256d factor = zk_v4_double(a.h[half]);
-        __m256i high = _mm256_setzero_si256();
-        t.h[half] = _mm256_add_epi64(t.h[half], ZK_V4_START(1, 0, 0));
-        zk_v4_step(&t.h[half], &high, &factor, zk_v4_double(b.h[half]), zk_v4_constants_set());
-    }
-    return t;
-}
-ZK_INLINE zk_v8 zk_v8_madd52hi(zk_v8 t, zk_v8 a, zk_v8 b) {
-    ZK_UNROLL for (int half = 0; half < 2; half++) {
-        const __m256d factor = zk_v4_double(a.h[half]);
-        __m256i low = _mm256_setzero_si256();
-        t.h[half] = _mm256_add_epi64(t.h[half], ZK_V4_START(0, 1, 0));
-        zk_v4_step(&low, &t.h[half], &factor, zk_v4_double(b.h[half]), zk_v4_constants_set());
-    }
-    return t;
-}
-
-#define ZK_BOTH_HALVES(call)                                                                                           \
-    do { ZK_UNROLL for (int half = 0; half < 2; half++) call; } while (0)
 
 ZK_INLINE void zk_fp52x8_product(zk_v8 t[16], const zk_fp52x8 *a, const zk_fp52x8 *b) {
     ZK_BOTH_HALVES(zk_fp52x4_product(t, a, b, half));

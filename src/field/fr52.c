@@ -1,6 +1,7 @@
 #include <stdint.h>
 
 extern const uint64_t zk_fr52_multiples[5][16];
+extern const double zk_fr52_reduction_doubles[10][4];
 
 /* k r in radix 2^52: [limb][k], k = 0..15 */
 const uint64_t zk_fr52_multiples[5][16] = {
@@ -20,3 +21,11 @@ const uint64_t zk_fr52_multiples[5][16] = {
      0x2b791ebf2f9b0, 0x32b7f9346234e, 0x39f6d3a994ceb, 0x4135ae1ec7689, 0x48748893fa026, 0x4fb363092c9c4,
      0x56f23d7e5f361, 0x5e3117f391cff, 0x656ff268c469c, 0x6caeccddf703a},
 };
+
+#define FOUR(x)                                                                                                        \
+    { (double)(x), (double)(x), (double)(x), (double)(x) }
+_Alignas(32) const double zk_fr52_reduction_doubles[10][4] = {
+    /* (m + 1) / 2^52 */
+    FOUR(0xfdfff1a402001), FOUR(0x2d083dd6c33ff), FOUR(0x44cd43798bcce), FOUR(0x436f80f0223a9), FOUR(0x073eda0144f28),
+    /* r */
+    FOUR(0xfffff00000001), FOUR(0x02fffe5bfefff), FOUR(0x9a1d80553bda4), FOUR(0x7d483339d8080), FOUR(0x073eda753299d)};

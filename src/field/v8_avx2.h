@@ -45,6 +45,9 @@ ZK_INLINE zk_v8 zk_v8_blend(zk_v8 a, zk_v8 b, __mmask8 lanes) {
 ZK_INLINE zk_v8 zk_v8_sub_in(zk_v8 old, __mmask8 lanes, zk_v8 a, zk_v8 b) {
     return zk_v8_blend(old, zk_v8_sub(a, b), lanes);
 }
+ZK_INLINE zk_v8 zk_v8_and_in(zk_v8 old, __mmask8 lanes, zk_v8 a, zk_v8 b) {
+    return zk_v8_blend(old, zk_v8_and(a, b), lanes);
+}
 ZK_INLINE unsigned zk_v4_signs(__m256i a) { return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(a)); }
 ZK_INLINE __mmask8 zk_v8_negative_lanes(zk_v8 a) { return (__mmask8)(zk_v4_signs(a.h[0]) | zk_v4_signs(a.h[1]) << 4); }
 ZK_INLINE __mmask8 zk_v8_zero_lanes(zk_v8 a) {
@@ -52,6 +55,10 @@ ZK_INLINE __mmask8 zk_v8_zero_lanes(zk_v8 a) {
     return zk_v8_negative_lanes(a);
 }
 ZK_INLINE zk_v8 zk_v8_load(const void *p) { ZK_EACH_HALF(zk_v8, _mm256_loadu_si256((const __m256i *)p + i)); }
+ZK_INLINE zk_v8 zk_v8_strided(const uint64_t *p, const int step) {
+    ZK_EACH_HALF(zk_v8, _mm256_set_epi64x((long long)p[(4 * i + 3) * step], (long long)p[(4 * i + 2) * step],
+                                          (long long)p[(4 * i + 1) * step], (long long)p[4 * i * step]));
+}
 ZK_INLINE void zk_v8_store(void *p, zk_v8 a) {
     ZK_UNROLL for (int i = 0; i < 2; i++) _mm256_storeu_si256((__m256i *)p + i, a.h[i]);
 }
@@ -72,23 +79,25 @@ ZK_INLINE __m128i zk_v8_to_u16(zk_v8 a) { return zk_u32x8_to_u16(zk_v8_to_u32(a)
 /* The low halves as unsigned numbers, multiplied. */
 ZK_INLINE zk_v8 zk_v8_mul_low32(zk_v8 a, zk_v8 b) { ZK_EACH_HALF(zk_v8, _mm256_mul_epu32(a.h[i], b.h[i])); }
 
-ZK_INLINE void zk_v4_transpose(__m256i r[4], const __m256i even[2], const __m256i odd[2]) {
+/* r[i] lane k = row[k] lane i */
+ZK_INLINE void zk_v4_transpose(__m256i r[4], const __m256i row[4]) {
+    __m256i even[2], odd[2];
+    /* Words 0, 1 and 2, 3 of rows k and k + 2. */
+    even[0] = _mm256_permute2x128_si256(row[0], row[2], 0x20);
+    even[1] = _mm256_permute2x128_si256(row[0], row[2], 0x31);
+    odd[0] = _mm256_permute2x128_si256(row[1], row[3], 0x20);
+    odd[1] = _mm256_permute2x128_si256(row[1], row[3], 0x31);
     ZK_UNROLL for (int i = 0; i < 2; i++) {
         r[2 * i] = _mm256_unpacklo_epi64(even[i], odd[i]);
         r[2 * i + 1] = _mm256_unpackhi_epi64(even[i], odd[i]);
     }
 }
-/* Words 0, 1 and 2, 3 of rows k and k + 2. */
 ZK_INLINE void zk_v8_transpose(zk_v8 r[8], const zk_v8 row[8]) {
     ZK_UNROLL for (int rows = 0; rows < 2; rows++) {
         ZK_UNROLL for (int words = 0; words < 2; words++) {
-            __m256i a[4], even[2], odd[2], t[4];
+            __m256i a[4], t[4];
             ZK_UNROLL for (int k = 0; k < 4; k++) a[k] = row[4 * rows + k].h[words];
-            even[0] = _mm256_permute2x128_si256(a[0], a[2], 0x20);
-            even[1] = _mm256_permute2x128_si256(a[0], a[2], 0x31);
-            odd[0] = _mm256_permute2x128_si256(a[1], a[3], 0x20);
-            odd[1] = _mm256_permute2x128_si256(a[1], a[3], 0x31);
-            zk_v4_transpose(t, even, odd);
+            zk_v4_transpose(t, a);
             ZK_UNROLL for (int i = 0; i < 4; i++) r[4 * words + i].h[rows] = t[i];
         }
     }

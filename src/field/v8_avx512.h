@@ -26,9 +26,17 @@ ZK_INLINE zk_v8 zk_v8_blend(zk_v8 a, zk_v8 b, __mmask8 lanes) { return _mm512_ma
 ZK_INLINE zk_v8 zk_v8_sub_in(zk_v8 old, __mmask8 lanes, zk_v8 a, zk_v8 b) {
     return _mm512_mask_sub_epi64(old, lanes, a, b);
 }
+ZK_INLINE zk_v8 zk_v8_and_in(zk_v8 old, __mmask8 lanes, zk_v8 a, zk_v8 b) {
+    return _mm512_mask_and_epi64(old, lanes, a, b);
+}
 ZK_INLINE __mmask8 zk_v8_zero_lanes(zk_v8 a) { return _mm512_testn_epi64_mask(a, a); }
 ZK_INLINE __mmask8 zk_v8_negative_lanes(zk_v8 a) { return _mm512_movepi64_mask(a); }
 ZK_INLINE zk_v8 zk_v8_load(const void *p) { return _mm512_loadu_si512(p); }
+ZK_INLINE zk_v8 zk_v8_strided(const uint64_t *p, const int step) {
+    return _mm512_set_epi64((long long)p[7 * step], (long long)p[6 * step], (long long)p[5 * step],
+                            (long long)p[4 * step], (long long)p[3 * step], (long long)p[2 * step], (long long)p[step],
+                            (long long)p[0]);
+}
 ZK_INLINE void zk_v8_store(void *p, zk_v8 a) { _mm512_storeu_si512(p, a); }
 ZK_INLINE void zk_v8_store_row(void *p, zk_v8 a) { _mm512_store_si512(p, a); }
 ZK_INLINE __m256i zk_v8_to_u32(zk_v8 a) { return _mm512_cvtepi64_epi32(a); }

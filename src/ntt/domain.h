@@ -26,9 +26,10 @@ struct zk_ntt_domain {
     pass passes[MAX_PASSES];
     roots roots[2];
     zk_fr n_inverse;
-    zk_fr quotient_scale;    /* 1 / (n (g^n - 1)) */
-    zk_fr *block;            /* the tables are one block */
-    struct zk_fr52 *block52; /* the same for ntt/ifma, in its form; NULL where that is not to be used */
+    zk_fr quotient_scale;             /* 1 / (n (g^n - 1)) */
+    zk_fr *block;                     /* the tables are one block */
+    struct zk_fr52 *block52;          /* the same for the code in lanes, in its form */
+    const struct zk_ntt_lanes *lanes; /* NULL: scalar code */
 };
 
 typedef enum direction { FORWARD, INVERSE, NONE } direction;

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/mem.h"
 #include "ntt/domain.h"
-#include "ntt/ifma/ifma.h"
+#include "ntt/lanes/lanes.h"
 #include "ntt/kernels.h"
 
 /* A transform runs as passes of up to PASS_LOG2 levels on tiles of strided rows, which are copied into a local buffer
@@ -46,7 +46,7 @@ static table_sizes sizes_of(unsigned log2_n) {
 size_t zk_ntt_domain_bytes(unsigned log2_n) {
     if (log2_n > MAX_LOG2_N) return 0;
     size_t element = sizeof(zk_fr);
-    if (zk_ntt_ifma_usable(log2_n)) element += ZK_NTT_IFMA_ELEMENT_BYTES;
+    if (zk_ntt_lanes_of(log2_n)) element += ZK_NTT_LANES_ELEMENT_BYTES;
     return sizeof(zk_ntt_domain) + sizes_of(log2_n).n_all * element;
 }
 
@@ -130,13 +130,12 @@ cuzk_status zk_ntt_domain_create(zk_ntt_domain **domain, unsigned log2_n, zk_poo
     zk_fr_sub(&z, &z, &zk_fr_one);
     (void)zk_fr_inv_var(&z, &z);
     zk_fr_mul(&d->quotient_scale, &d->n_inverse, &z);
-#if ZK_HAVE_IFMA
-    if (zk_ntt_ifma_usable(log2_n)) status = zk_ntt_ifma_tables(d, s.n_all, pool, err);
+    d->lanes = zk_ntt_lanes_of(log2_n);
+    if (d->lanes) status = zk_ntt_lanes_tables(d, s.n_all, pool, err);
     if (status != CUZK_OK) {
         zk_ntt_domain_destroy(d);
         return status;
     }
-#endif
     *domain = d;
     return CUZK_OK;
 }
@@ -219,12 +218,10 @@ static void middle_range(void *ctx, size_t begin, size_t end, unsigned thread) {
 }
 
 static void run_pass(const tile_job *job, zk_range_fn fn, zk_pool *pool) {
-#if ZK_HAVE_IFMA
-    if (job->domain->block52) {
-        zk_ntt_ifma_pass(job, pool);
+    if (job->domain->lanes) {
+        job->domain->lanes->pass(job, pool);
         return;
     }
-#endif
     size_t n_tiles = job->domain->n / ((size_t)TILE_COLUMNS << job->pass.n_levels);
     /* Neighbouring tiles share pages. */
     size_t grain = n_tiles / (16 * (size_t)zk_pool_n_threads(pool));
@@ -291,12 +288,10 @@ static void leaf_range(void *ctx, size_t begin, size_t end, unsigned thread) {
 }
 
 static void run_leaves(const leaf_job *job, zk_pool *pool) {
-#if ZK_HAVE_IFMA
-    if (job->domain->block52) {
-        zk_ntt_ifma_leaves(job, pool);
+    if (job->domain->lanes) {
+        job->domain->lanes->leaves(job, pool);
         return;
     }
-#endif
     size_t grain = job->domain->n_leaves / (16 * (size_t)zk_pool_n_threads(pool));
     zk_pool_for(pool, job->domain->n_leaves, grain ? grain : 1, leaf_range, (void *)job);
 }

@@ -23,7 +23,7 @@ typedef enum lanes_product { LANES_P_LOOSE, LANES_P_FACTOR, LANES_P_TIGHT, LANES
 typedef struct field_lanes {
     const char *name;
     void (*fp)(zk_fp r[8], const zk_fp a[8], const zk_fp b[8], lanes_op op);
-    void (*fr)(zk_fr r[8], const zk_fr a[8], const zk_fr b[8], lanes_op op); /* NULL: not in this instruction set */
+    void (*fr)(zk_fr r[8], const zk_fr a[8], const zk_fr b[8], lanes_op op);
     /* r = a b / 2^416, and s = a^2 / 2^416; [limb][lane]. APART: product and reduction by functions of their own. */
     void (*products)(uint64_t r[8][8], uint64_t s[8][8], const uint64_t a[8][8], const uint64_t b[8][8],
                      lanes_product how);

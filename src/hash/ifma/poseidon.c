@@ -75,11 +75,11 @@ const zk_poseidon_tables *zk_poseidon_ifma_tables(const zk_poseidon_params *para
 /* loose -> tight of the same value. */
 ZK_INLINE void carry_tight(zk_fr52x8 *r, const zk_fr52x8 *a) {
     zk_fr52x8_carry_factor(r, a);
-    ZK_UNROLL for (int i = 0; i < 4; i++) r->l[i] = _mm512_and_si512(r->l[i], zk_w8_set1(ZK_FR52_MASK));
+    ZK_UNROLL for (int i = 0; i < 4; i++) r->l[i] = _mm512_and_si512(r->l[i], zk_v8_set1(ZK_FR52_MASK));
 }
 
 ZK_INLINE void add_constant(zk_fr52x8 *r, const zk_fr52x8 *a, const zk_fr52 *b) {
-    ZK_UNROLL for (int i = 0; i < 5; i++) r->l[i] = _mm512_add_epi64(a->l[i], zk_w8_set1(b->l[i]));
+    ZK_UNROLL for (int i = 0; i < 5; i++) r->l[i] = _mm512_add_epi64(a->l[i], zk_v8_set1(b->l[i]));
 }
 
 /* r = a^2 / R, loose; a a factor. 30 vpmadd52 and the reduction. */
@@ -114,7 +114,7 @@ ZK_INLINE void sbox(zk_fr52x8 *x, const zk_fr52 *key) {
 ZK_INLINE void accumulate(__m512i t[10], const zk_fr52x8 *a, const zk_fr52 *b, size_t stride, size_t n) {
     for (size_t k = 0; k < n; k++, a++, b += stride) {
         ZK_UNROLL for (int j = 0; j < 5; j++) {
-            const __m512i bj = zk_w8_set1(b->l[j]);
+            const __m512i bj = zk_v8_set1(b->l[j]);
             ZK_UNROLL for (int i = 0; i < 5; i++) t[i + j] = _mm512_madd52lo_epu64(t[i + j], a->l[i], bj);
             ZK_UNROLL for (int i = 0; i < 5; i++) t[i + j + 1] = _mm512_madd52hi_epu64(t[i + j + 1], a->l[i], bj);
         }

@@ -1,8 +1,8 @@
-/* The IFMA passes against the scalar ones: every kind of transform, equal results to the last bit. On a CPU without,
- * the cases pass empty. */
+/* The passes in lanes, for every instruction set at hand, against the scalar ones: every kind of transform, equal
+ * results to the last bit. On a CPU with none the cases pass empty. */
 #include "field/cpu.h"
 #include "ntt/domain.h"
-#include "ntt/ifma/ifma.h"
+#include "ntt/lanes/lanes.h"
 #include "zk_test.h"
 
 #define LOG2_MIN (LEAF_LOG2 + 3)
@@ -17,7 +17,7 @@ static zk_pool *two_threads(void) {
     return pool;
 }
 
-/* A domain that runs the IFMA code, or not. */
+/* A domain that runs the code in lanes, or not. */
 static zk_ntt_domain *domain_of(unsigned log2_n, const char *limit) {
     cuzk_err err = {0};
     zk_ntt_domain *d;
@@ -58,14 +58,13 @@ static void fill(zk_fr *x, size_t n, fill_kind kind, uint64_t *seed) {
     }
 }
 
-static void test_transforms(void) {
-    if (!zk_ntt_ifma_usable(LOG2_MIN)) return;
+static void transforms(const char *limit) {
     static void (*const run[])(const zk_ntt_domain *, zk_fr *, zk_pool *) = {
         zk_ntt_forward, zk_ntt_inverse, zk_ntt_coset_forward, zk_ntt_coset_inverse};
     uint64_t seed = 3;
     for (unsigned log2_n = LOG2_MIN; log2_n <= LOG2_MAX; log2_n++) {
-        zk_ntt_domain *scalar = domain_of(log2_n, "adx"), *ifma = domain_of(log2_n, "ifma");
-        ZK_CHECK(!scalar->block52 && ifma->block52);
+        zk_ntt_domain *scalar = domain_of(log2_n, "adx"), *lanes = domain_of(log2_n, limit);
+        ZK_CHECK(!scalar->lanes && lanes->lanes);
         size_t n = (size_t)1 << log2_n;
         zk_fr *x = malloc(n * sizeof *x), *y = malloc(n * sizeof *y);
         ZK_CHECK(x && y);
@@ -75,22 +74,22 @@ static void test_transforms(void) {
                 fill(x, n, (fill_kind)kind, &seed);
                 memcpy(y, x, n * sizeof *x);
                 run[t](scalar, x, two_threads());
-                run[t](ifma, y, kind % 2 ? NULL : two_threads());
-                ZK_CHECKF(memcmp(x, y, n * sizeof *x) == 0, "transform %d of 2^%u, fill %d", t, log2_n, kind);
+                run[t](lanes, y, kind % 2 ? NULL : two_threads());
+                ZK_CHECKF(memcmp(x, y, n * sizeof *x) == 0, "%s: transform %d of 2^%u, fill %d", limit, t, log2_n,
+                          kind);
             }
         }
         free(x);
         free(y);
         zk_ntt_domain_destroy(scalar);
-        zk_ntt_domain_destroy(ifma);
+        zk_ntt_domain_destroy(lanes);
     }
 }
 
-static void test_quotient(void) {
-    if (!zk_ntt_ifma_usable(LOG2_MIN)) return;
+static void quotient(const char *limit) {
     uint64_t seed = 5;
     for (unsigned log2_n = LOG2_MIN; log2_n <= LOG2_MAX; log2_n += 1) {
-        zk_ntt_domain *scalar = domain_of(log2_n, "adx"), *ifma = domain_of(log2_n, "ifma");
+        zk_ntt_domain *scalar = domain_of(log2_n, "adx"), *lanes = domain_of(log2_n, limit);
         size_t n = (size_t)1 << log2_n;
         for (int kind = 0; kind < N_FILLS; kind++) {
             if (log2_n > LOG2_MIN && kind != N_FILLS - 1) continue;
@@ -103,16 +102,28 @@ static void test_quotient(void) {
                 memcpy(y[v], x[v], n * sizeof *x[v]);
             }
             zk_ntt_quotient(scalar, x[0], x[1], x[2], two_threads());
-            zk_ntt_quotient(ifma, y[0], y[1], y[2], two_threads());
-            ZK_CHECKF(memcmp(x[0], y[0], n * sizeof *x[0]) == 0, "quotient of 2^%u, fill %d", log2_n, kind);
+            zk_ntt_quotient(lanes, y[0], y[1], y[2], two_threads());
+            ZK_CHECKF(memcmp(x[0], y[0], n * sizeof *x[0]) == 0, "%s: quotient of 2^%u, fill %d", limit, log2_n, kind);
             for (int v = 0; v < 3; v++) {
                 free(x[v]);
                 free(y[v]);
             }
         }
         zk_ntt_domain_destroy(scalar);
-        zk_ntt_domain_destroy(ifma);
+        zk_ntt_domain_destroy(lanes);
     }
 }
+
+/* Under a limit that is not at hand the code below it runs again. */
+static void each_variant(void (*test)(const char *limit)) {
+    static const char *const limits[] = {"ifma", "avx2"};
+    for (int k = 0; k < 2; k++) {
+        zk_ntt_domain *d = domain_of(LOG2_MIN, limits[k]);
+        if (d->lanes) test(limits[k]);
+        zk_ntt_domain_destroy(d);
+    }
+}
+static void test_transforms(void) { each_variant(transforms); }
+static void test_quotient(void) { each_variant(quotient); }
 
 ZK_TEST_MAIN(ZK_CASE(test_transforms), ZK_CASE(test_quotient))

@@ -1,0 +1,32 @@
+/* One element of Fr in limbs of 52 bits: constants of the code in lanes (field/fr52x8.h). For any CPU. */
+#ifndef ZK_FIELD_FR52_H
+#define ZK_FIELD_FR52_H
+
+#include "field/fr.h"
+
+#define ZK_FR52_LIMBS 5
+#define ZK_FR52_MASK 0xfffffffffffffu
+#define ZK_FR52_R0 0xfffff00000001
+#define ZK_FR52_R1 0x02fffe5bfefff
+#define ZK_FR52_R2 0x9a1d80553bda4
+#define ZK_FR52_R3 0x7d483339d8080
+#define ZK_FR52_R4 0x073eda753299d
+
+/* One element, tight limbs, reduced: a constant for all lanes. */
+typedef struct zk_fr52 {
+    uint64_t l[ZK_FR52_LIMBS];
+} zk_fr52;
+
+/* Montgomery form with R = 2^256 -> with R = 2^260. */
+static inline void zk_fr_to_fr52(zk_fr52 *r, const zk_fr *a) {
+    zk_fr t = *a;
+    for (int i = 0; i < 4; i++) zk_fr_double(&t, &t);
+    for (int i = 0; i < 5; i++) {
+        int bit = 52 * i, word = bit / 64, shift = bit % 64;
+        uint64_t x = t.l[word] >> shift;
+        if (shift > 12 && word < 3) x |= t.l[word + 1] << (64 - shift);
+        r->l[i] = x & ZK_FR52_MASK;
+    }
+}
+
+#endif
