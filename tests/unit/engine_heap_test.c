@@ -6,6 +6,11 @@
 #include "engine/ipc.h"
 #include "engine/memory.h"
 #include "engine_common.h"
+#ifdef CUZK_TEST_RPC
+#include "rpc/client.h"
+#include "rpc/pb.h"
+#include "rpc/server.h"
+#endif
 
 /* ---- the worker ---- */
 
@@ -129,14 +134,22 @@ static uint64_t live_bytes(void) {
     return live;
 }
 
-/* What is kept (traces of 64 jobs, pages of the journal, a verifying key) is there after 200 jobs. 64 bytes of each of
- * the 800 others would be 64,000 with what the allocator adds. */
-static void test_heap_is_flat(void) {
-    enum { BOUND_BYTES = 16 << 10 };
+/* What is kept (traces of 64 jobs, a verifying key) is there after the first jobs. 64 bytes of each of 800 others would
+ * be 64,000 with what the allocator adds, of 400 calls 32,000. */
+enum { BOUND_BYTES = 16 << 10 };
+static void check_flat(const char *what, uint64_t before, uint64_t after) {
+    printf("# %s: %llu bytes live, then %+lld\n", what, (unsigned long long)before, (long long)(after - before));
+#if !defined(ZK_TEST_ADDRESS_SANITIZER) && !defined(ZK_TEST_THREAD_SANITIZER) /* they have an allocator of their own   \
+                                                                               */
+    ZK_CHECK(before > 100000);
+#endif
+    ZK_CHECKF(after <= before + BOUND_BYTES, "%llu bytes, then %llu", (unsigned long long)before,
+              (unsigned long long)after);
+}
+
+static void test_jobs(void) {
     zk_engine_options options = test_options("flat");
     const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 1);
-    make_proof(request);
-    setenv("CUZK_TEST_FAKE_WORKER", "1", 1);
     zk_engine *engine = test_engine(&options);
     unsigned n_completed = 0;
     run_jobs(&n_completed, engine, request, 0, 200);
@@ -152,18 +165,78 @@ static void test_heap_is_flat(void) {
               (unsigned long long)status->n_retries);
     zk_engine_status_destroy(status);
     zk_engine_destroy(engine);
-    unsetenv("CUZK_TEST_FAKE_WORKER");
-    printf("# live after 200 jobs %llu bytes, after 1,000 %+lld\n", (unsigned long long)after_200,
-           (long long)(after_1000 - after_200));
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they have an allocator of their own */
-    ZK_CHECK(after_200 > 100000);
-#endif
-    ZK_CHECKF(after_1000 <= after_200 + BOUND_BYTES, "%llu bytes, then %llu", (unsigned long long)after_200,
-              (unsigned long long)after_1000);
+    check_flat("200 jobs, then 1,000", after_200, after_1000);
 }
 
+#ifdef CUZK_TEST_RPC
+static void answered(void *ctx, cuzk_status status, const uint8_t *response, size_t n_response, const cuzk_err *err) {
+    (void)ctx, (void)status, (void)response, (void)n_response, (void)err;
+}
+
+/* One connection: a request and its proof, the status; every tenth client leaves while it waits. */
+static void be_client(unsigned *n_completed, const char *address, const zk_request *request, unsigned i) {
+    zk_client *client = NULL;
+    zk_client_call *left = NULL;
+    cuzk_err err = {0};
+    uint8_t *message = NULL, *answer = NULL;
+    size_t n = 0, n_answer = 0;
+    char id[32], job_id[ZK_JOB_ID_BYTES] = "";
+    snprintf(id, sizeof id, "call-%u", i);
+    zk_request named = test_as(request, id, ZK_PRIORITY_NORMAL);
+    ZK_CHECK_OK(zk_client_create(&client, address, NULL, &err), err);
+    ZK_CHECK_OK(zk_client_encode_submit(&message, &n, &named, false, &err), err);
+    ZK_CHECK_OK(zk_client_call_sync(&answer, &n_answer, client, "SubmitProof", message, n, 0, NULL, NULL, &err), err);
+    zk_pb_field field;
+    for (zk_pb_reader r = {.p = answer, .end = answer + n_answer}; zk_pb_next(&r, &field);)
+        if (zk_pb_is(&field, 1, ZK_PB_BYTES)) snprintf(job_id, sizeof job_id, "%.*s", (int)field.n, field.data);
+    free(message);
+    free(answer);
+    zk_pb_writer wait = {0};
+    zk_pb_put_text(&wait, 1, job_id);
+    if (i % 10 == 9) {
+        ZK_CHECK_OK(zk_client_start(&left, client, "AwaitProof", wait.data, wait.n, 0, answered, NULL, &err), err);
+    } else {
+        ZK_CHECK_OK(
+            zk_client_call_sync(&answer, &n_answer, client, "AwaitProof", wait.data, wait.n, 0, NULL, NULL, &err), err);
+        *n_completed += n_answer > 192; /* with a proof */
+        free(answer);
+    }
+    free(wait.data);
+    ZK_CHECK_OK(zk_client_call_sync(&answer, &n_answer, client, "GetStatus", "", 0, 0, NULL, NULL, &err), err);
+    free(answer);
+    zk_client_destroy(client);
+}
+
+static void test_calls(void) {
+    zk_engine_options options = test_options("calls");
+    const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 1);
+    char address[300], *listen[] = {address};
+    cuzk_err err = {0};
+    zk_engine *engine = test_engine(&options);
+    zk_rpc_server *server = NULL;
+    unsigned n_completed = 0;
+    snprintf(address, sizeof address, "unix://%s", test_path("socket"));
+    ZK_CHECK_OK(zk_rpc_server_create(&server, engine, &(zk_rpc_options){.listen = listen, .n_listen = 1}, &err), err);
+    for (unsigned i = 0; i < 100; i++) be_client(&n_completed, address, request, i);
+    usleep(200000); /* what ended is let go on other threads */
+    uint64_t after_100 = live_bytes();
+    for (unsigned i = 100; i < 500; i++) be_client(&n_completed, address, request, i);
+    usleep(200000);
+    uint64_t after_500 = live_bytes();
+    zk_rpc_server_destroy(server);
+    zk_engine_destroy(engine);
+    ZK_CHECKF(n_completed > 375, "%u completed", n_completed);
+    check_flat("100 calls, then 500", after_100, after_500);
+}
+#endif
+
 int main(int argc, char **argv) {
-    static const zk_test_case cases[] = {ZK_CASE(test_heap_is_flat)};
+    static const zk_test_case cases[] = {
+        ZK_CASE(test_jobs),
+#ifdef CUZK_TEST_RPC
+        ZK_CASE(test_calls),
+#endif
+    };
     if (argc > 1 && strcmp(argv[1], "worker") == 0) {
         const char *keys = CUZK_ENGINE_KEYS;
         return getenv("CUZK_TEST_FAKE_WORKER") ? fake_worker(keys) : test_worker_main(argc, argv);
@@ -171,8 +244,11 @@ int main(int argc, char **argv) {
     zk_engine_small_heap(); /* else what the allocator keeps for each thread counts as live */
     zk_log_set_level(getenv("CUZK_ENGINE_LOG") ? ZK_LOG_DEBUG : ZK_LOG_OFF);
     if (access("/dev/shm", W_OK) == 0) setenv("TMPDIR", "/dev/shm", 0); /* a disk is not what this is about */
+    if (setjmp(zk_test_jump) != 0) return 2;
     test_dir_make();
     test_keys_make(ZK_KIND_WINDOW);
+    make_proof(test_request(ZK_KIND_WINDOW, "a", 1));
+    setenv("CUZK_TEST_FAKE_WORKER", "1", 1);
     int code = zk_test_run(cases, sizeof cases / sizeof cases[0], argc, argv);
     test_dir_remove();
     return code;
