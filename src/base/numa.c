@@ -160,7 +160,7 @@ static void derive(void) {
         if (node->has_memory) here.memory_nodes[node->id / 64] |= UINT64_C(1) << node->id % 64;
         n += node->has_memory;
     }
-    here.n_memory_nodes = n > 1 ? n : 0;
+    here.n_memory_nodes = n > 1 && has_default_policy() ? n : 0;
 }
 
 static void prepare(void) {
@@ -173,7 +173,6 @@ static void prepare(void) {
         if (here.mode != ZK_NUMA_OFF && zk_numa_affinity(&allowed))
             (void)!zk_numa_read(&here.topology, "/sys/devices/system/node", &allowed, NULL); /* none: one node */
         derive();
-        if (here.n_memory_nodes && !has_default_policy()) here.n_memory_nodes = 0;
         atomic_store_explicit(&here.ready, true, memory_order_release);
     }
     pthread_mutex_unlock(&mutex);

@@ -5,6 +5,7 @@
 #include "backend/cpu_impl.h"
 #include "base/cancel.h"
 #include "base/pool.h"
+#include "numa_split.h"
 #include "scalars.h"
 
 static zk_pool *pool;
@@ -443,6 +444,52 @@ static void test_plan(void) {
     ZK_CHECK(plan.bytes == UINT64_MAX);
 }
 
-ZK_TEST_MAIN(ZK_CASE(test_compact_bits), ZK_CASE(test_compact_full), ZK_CASE(test_range_of_full), ZK_CASE(test_points),
-             ZK_CASE(test_multiples_encode), ZK_CASE(test_multiples_points), ZK_CASE(test_multiples_refusals),
-             ZK_CASE(test_buffers), ZK_CASE(test_plan))
+/* ---- nodes ---- */
+
+/* Our CPUs taken for two nodes: the device says so, the kernel is asked, and points and sums are the same. */
+static void test_nodes(void) {
+    static const struct {
+        zk_numa_mode mode;
+        bool told, binds, places;
+    } modes[] = {
+        {ZK_NUMA_OFF, false, false, false}, {ZK_NUMA_AUTO, true, true, true}, {ZK_NUMA_INTERLEAVE, true, false, true}};
+    static zk_numa_topology t;
+    cuzk_err err = {0};
+    zk_g1_affine first = zk_g1_generator, sum_affine;
+    multiples_case c = multiples_open(ZK_G1);
+    zk_points_source source = {"a", ZK_G1, c.encoded, c.n, NULL};
+    split_here(&t, 0, 1);
+    for (size_t k = 0; k < sizeof modes / sizeof modes[0]; k++) {
+        zk_pool *own_pool;
+        zk_backend *own;
+        zk_points_fault fault;
+        zk_resident_points *points;
+        zk_buffer *scalars;
+        zk_point_sum sum;
+        zk_numa_replace(&t, modes[k].mode);
+        ZK_CHECK_OK(zk_pool_create(&own_pool, 3, &err), err);
+        ZK_CHECK_OK(zk_backend_open_cpu(&own, own_pool, &err), err);
+        ZK_CHECKF(strcmp(own->caps.device, modes[k].told ? "cpu, 3 threads, 2 nodes" : "cpu, 3 threads") == 0, "\"%s\"",
+                  own->caps.device);
+        ZK_CHECK_OK(zk_resident_points_load(&points, NULL, &fault, own, &source, &err), err);
+        ZK_CHECK_OK(zk_buffer_create(&scalars, own, "scalars", c.n * sizeof(zk_fr), &err), err);
+        ZK_CHECK_OK(zk_buffer_upload(NULL, scalars, 0, c.scalars, c.n * sizeof(zk_fr), &err), err);
+        ZK_CHECK_OK(zk_stage_msm(NULL, points, scalars, 0, &sum, &err), err);
+        zk_g1_to_affine(&sum_affine, &sum.g1);
+        if (k == 0) first = sum_affine;
+        ZK_CHECKF(zk_g1_affine_eq(&sum_affine, &first), "mode %zu", k);
+        zk_resident_points_unload(points);
+        zk_buffer_destroy(scalars);
+        zk_backend_close(own);
+        zk_pool_destroy(own_pool);
+        zk_numa_counts n = zk_numa_get_counts();
+        ZK_CHECK(n.n_bound + n.n_bind_refused == (modes[k].binds ? 2 : 0));
+        ZK_CHECK(modes[k].places ? n.n_placed + n.n_place_refused >= 2 : n.n_placed + n.n_place_refused == 0);
+    }
+    zk_numa_replace(NULL, ZK_NUMA_AUTO);
+    multiples_close(&c);
+}
+
+ZK_TEST_MAIN(ZK_CASE(test_nodes), ZK_CASE(test_compact_bits), ZK_CASE(test_compact_full), ZK_CASE(test_range_of_full),
+             ZK_CASE(test_points), ZK_CASE(test_multiples_encode), ZK_CASE(test_multiples_points),
+             ZK_CASE(test_multiples_refusals), ZK_CASE(test_buffers), ZK_CASE(test_plan))

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/numa.h"
 #include "base/pool.h"
+#include "numa_split.h"
 #include "zk_test.h"
 
 /* ---- trees ---- */
@@ -42,16 +43,6 @@ static void tree_end(void) {
     char command[128];
     snprintf(command, sizeof command, "rm -r %s", root);
     ZK_CHECK(system(command) == 0);
-}
-
-static void mask_set(zk_cpu_mask *mask, unsigned first, unsigned last) {
-    for (unsigned i = first; i <= last; i++) mask->words[i / 64] |= UINT64_C(1) << i % 64;
-}
-
-static zk_cpu_mask mask_of(unsigned first, unsigned last) {
-    zk_cpu_mask mask = {{0}};
-    mask_set(&mask, first, last);
-    return mask;
 }
 
 typedef struct tree_file {
@@ -240,21 +231,6 @@ static void test_mode(void) {
 
 /* ---- what is asked of the kernel ---- */
 
-/* Our CPUs as two nodes: the first, and the others (which may be none: then a CPU that no machine has). */
-static void split_here(zk_numa_topology *t, unsigned id0, unsigned id1) {
-    zk_cpu_mask all;
-    unsigned n = 0;
-    ZK_CHECK(zk_numa_affinity(&all));
-    *t = (zk_numa_topology){.n_nodes = 2, .nodes = {{.id = id0, .has_memory = true}, {.id = id1, .has_memory = true}}};
-    for (unsigned i = 0; i < ZK_NUMA_MAX_CPUS; i++)
-        if (all.words[i / 64] >> i % 64 & 1) {
-            mask_set(&t->nodes[n > 0].cpus, i, i);
-            t->nodes[n > 0].n_cpus++;
-            n++;
-        }
-    if (n == 1) t->nodes[1] = (zk_numa_node){id1, 1, true, mask_of(ZK_NUMA_MAX_CPUS - 1, ZK_NUMA_MAX_CPUS - 1)};
-}
-
 enum { N_THREADS = 4 };
 
 typedef struct look {
@@ -376,6 +352,16 @@ static void test_placing(void) {
     zk_numa_replace(&t, ZK_NUMA_AUTO);
     place_blocks(&n, &shared, &plain);
     ZK_CHECK(n.n_placed == 0 && n.n_place_refused == 1 && (shared < 0 || shared == plain));
+
+    /* a policy that somebody has set is not overruled */
+    split_here(&t, 0, 1);
+    unsigned long node0 = 1;
+    if (syscall(SYS_set_mempolicy, MPOL_PREFERRED, &node0, 64ul) == 0) {
+        zk_numa_replace(&t, ZK_NUMA_INTERLEAVE);
+        place_blocks(&n, &shared, &plain);
+        ZK_CHECK(syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0ul) == 0);
+        ZK_CHECK(n.n_placed + n.n_place_refused == 0);
+    }
 
     /* no call at all: off, one node, one node with memory */
     for (int k = 0; k < 3; k++) {
