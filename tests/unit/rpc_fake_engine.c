@@ -22,6 +22,7 @@ struct zk_engine {
     char fail_message[200];
     bool loaded, devices;
     atomic_bool hold_unknown;
+    atomic_uint n_to_meet, n_met;
 };
 
 struct zk_content {
@@ -57,6 +58,17 @@ void fake_hang(zk_engine *e) { pthread_mutex_lock(&e->mutex); }
 void fake_go_on(zk_engine *e) { pthread_mutex_unlock(&e->mutex); }
 
 void fake_hold_unknown(zk_engine *e, bool hold) { atomic_store(&e->hold_unknown, hold); }
+
+void fake_meet(zk_engine *e, unsigned n) {
+    atomic_store(&e->n_met, 0);
+    atomic_store(&e->n_to_meet, n);
+}
+
+static bool has_met(zk_engine *e) {
+    atomic_fetch_add(&e->n_met, 1);
+    for (int i = 0; i < 5000 && atomic_load(&e->n_met) < atomic_load(&e->n_to_meet); i++) usleep(1000);
+    return atomic_load(&e->n_met) >= atomic_load(&e->n_to_meet);
+}
 
 size_t fake_n_jobs(zk_engine *e) {
     pthread_mutex_lock(&e->mutex);
@@ -276,9 +288,12 @@ cuzk_status zk_engine_submit(zk_submitted *s, zk_engine *e, const zk_engine_requ
 
 cuzk_status zk_engine_preload(bool *already, uint64_t *ms, zk_engine *e, const char *id, cuzk_err *err) {
     if (strcmp(id, "porep-2k") != 0) return ZK_FAIL(err, CUZK_NOT_FOUND, "%s: no file v28-x.params in /params", id);
+    if (!has_met(e)) return ZK_FAIL(err, CUZK_INTERNAL, "nobody else came");
+    pthread_mutex_lock(&e->mutex);
     *already = e->loaded;
     *ms = e->loaded ? 0 : 7;
     e->loaded = true;
+    pthread_mutex_unlock(&e->mutex);
     return CUZK_OK;
 }
 

@@ -39,6 +39,8 @@ void fake_hang(zk_engine *engine);
 void fake_go_on(zk_engine *engine);
 /* While it is so, who asks for a job that is not known waits, as for a database that does not answer. */
 void fake_hold_unknown(zk_engine *engine, bool hold);
+/* Keys are loaded by so many callers at a time, else by none of them. */
+void fake_meet(zk_engine *engine, unsigned n);
 uint64_t fake_hash(uint64_t hash, const void *data, size_t n); /* start with FAKE_HASH */
 #define FAKE_HASH UINT64_C(0xcbf29ce484222325)
 

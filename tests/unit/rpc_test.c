@@ -802,6 +802,34 @@ static void test_http(void) {
     stop();
 }
 
+static void count_good(void *ctx, cuzk_status status, const uint8_t *response, size_t n_response, const cuzk_err *err) {
+    (void)response, (void)n_response, (void)err;
+    *(int *)ctx = status == CUZK_OK ? 1 : -1;
+}
+
+/* Of two calls that come at once while one thread is idle, neither waits for the end of the other. */
+static void test_blocking_side_by_side(void) {
+    start();
+    uint8_t q[32];
+    Cuzk__V1__PreloadSrsRequest p = CUZK__V1__PRELOAD_SRS_REQUEST__INIT;
+    p.circuit_id = (char *)(uintptr_t) "porep-2k";
+    size_t n = cuzk__v1__preload_srs_request__pack(&p, q);
+    for (unsigned round = 0; round < 400; round++) {
+        int done[2] = {0, 0};
+        cuzk_err err = {0};
+        zk_client_call *c;
+        unsigned together = round ? 2 : 1;
+        fake_meet(fx.engine, together);
+        for (unsigned i = 0; i < together; i++)
+            ZK_CHECK_OK(zk_client_start(&c, fx.client, "PreloadSRS", q, n, 0, count_good, &done[i], &err), err);
+        for (unsigned i = 0; i < together; i++) {
+            WAIT_FOR(done[i]);
+            ZK_CHECKF(done[i] == 1, "round %u", round);
+        }
+    }
+    stop();
+}
+
 /* Whatever Abseil's functions are called in this build, its search for deadlocks is found where there is one. */
 static void test_no_deadlock_search(void) {
     char line[512];
@@ -817,4 +845,5 @@ ZK_TEST_MAIN(ZK_CASE(test_submit), ZK_CASE(test_submit_malformed), ZK_CASE(test_
              ZK_CASE(test_await), ZK_CASE(test_await_slow_journal), ZK_CASE(test_many_waiting), ZK_CASE(test_prove),
              ZK_CASE(test_cancel), ZK_CASE(test_status_and_keys), ZK_CASE(test_devices), ZK_CASE(test_silence),
              ZK_CASE(test_health_and_end), ZK_CASE(test_reflection), ZK_CASE(test_unix_socket),
-             ZK_CASE(test_bad_options), ZK_CASE(test_http), ZK_CASE(test_no_deadlock_search))
+             ZK_CASE(test_bad_options), ZK_CASE(test_http), ZK_CASE(test_no_deadlock_search),
+             ZK_CASE(test_blocking_side_by_side))
