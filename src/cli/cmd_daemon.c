@@ -261,8 +261,8 @@ static cuzk_status run_daemon(const daemon_args *a, cuzk_err *err) {
     daemon_pulse pulse = {0};
     zk_engine_options options;
     char devices[CLI_DEVICES_BYTES];
+    zk_engine_small_heap(); /* which may start the program anew, with its environment */
     cli_manager_open();
-    zk_engine_small_heap();
     ZK_GOTO(read_settings(&config, a, NULL, err));
     apply_logging(config);
     zk_config_destroy(config);

@@ -254,8 +254,15 @@ static void test_children(void) {
         }
         closedir(tasks);
         for (char *rest = list, *pid; (pid = strtok_r(NULL, " ", &rest));) {
-            snprintf(path, sizeof path, "/proc/%s/environ", pid);
+            char line[4096] = "";
+            snprintf(path, sizeof path, "/proc/%s/cmdline", pid);
             FILE *f = fopen(path, "r");
+            size_t n_line = f ? fread(line, 1, sizeof line - 1, f) : 0;
+            if (f) fclose(f);
+            /* until it has started its program it shows what the daemon was started with */
+            if (strcmp(line + strnlen(line, n_line) + (n_line > 0), "worker") != 0) continue;
+            snprintf(path, sizeof path, "/proc/%s/environ", pid);
+            f = fopen(path, "r");
             char environment[65536];
             size_t length = f ? fread(environment, 1, sizeof environment - 1, f) : 0;
             if (f) fclose(f);
