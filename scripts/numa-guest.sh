@@ -46,7 +46,7 @@ look() {
   usleep 500000
   masks=$(sed -n 's/Cpus_allowed_list:\t//p' /proc/$pid/task/*/status 2>/dev/null | tr '\n' ' ')
   wait $pid || say "$name: ended with $?: $(tail -n 1 /tmp/out)"
-  say "$name: masks ${masks% }; $seen; $(sed -n 's/.*(cpu [a-z]*, \([^)]*\)).*/\1/p' /tmp/out)"
+  say "$name: masks ${masks% }; $seen; $(sed -n 's/.*(cpu [a-z0-9-]*, \([^)]*\)).*/\1/p' /tmp/out)"
 }
 bench="cuzk bench ntt --log2-n 19 --runs 2"
 look auto $bench
