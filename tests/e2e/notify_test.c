@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -109,6 +110,7 @@ static void start(const char *notify, const char *const *environment, const char
     daemon_pid = fork();
     ZK_CHECK(daemon_pid >= 0);
     if (daemon_pid) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* does not outlive the test */
     int log = open(e2e_path("log"), O_APPEND | O_WRONLY);
     dup2(log, 1);
     dup2(log, 2);
