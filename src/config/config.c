@@ -494,9 +494,11 @@ cuzk_status zk_config_check(const zk_config *c, zk_config_warn_fn warn, void *ct
                          err);
     if (!c->journal.path[0])
         return check_key(c, "journal.path", ZK_FAIL(err, CUZK_BAD_INPUT, "found \"\", expected a path"), err);
+    bool gpus = c->gpus.devices.n == 0;
     for (size_t i = 0; i < c->gpus.devices.n; i++) {
         const char *text = c->gpus.devices.items[i], *rest = text;
         uint64_t ordinal = 0;
+        gpus |= strcmp(text, "cpu") != 0;
         bool word = strcmp(text, "cpu") == 0 || (strcmp(text, "auto") == 0 && c->gpus.devices.n == 1);
         if (strncmp(text, "cuda:", 5) == 0) rest += 5;
         if (!word && (!parse_digits(&ordinal, &rest) || *rest || ordinal > 1023))
@@ -506,6 +508,12 @@ cuzk_status zk_config_check(const zk_config *c, zk_config_warn_fn warn, void *ct
                         "found \"%.40s\", expected ordinals of devices (0, 1 ...), cuda:N, cpu, or auto alone", text),
                 err);
     }
+    /* Files written for the public engine have 2, which shares its keys. */
+    if (gpus && c->gpus.workers_per_device > 1 && !c->gpus.lanes_per_worker)
+        say(warn, ctx,
+            "%s: gpus.gpu_workers_per_device = %" PRIu64 ": each worker of a GPU loads keys of its own; 1 proves two "
+            "partitions side by side with one copy of them",
+            c->sources[zk_config_find("gpus.gpu_workers_per_device")], c->gpus.workers_per_device);
     return CUZK_OK;
 }
 

@@ -178,6 +178,17 @@ static void test_public_keys(void) {
     warnings[0] = 0;
     ZK_CHECK_OK(zk_config_check(c, keep_warning, NULL, &err), err);
     ZK_CHECK(strstr(warnings, "0.0.0.0:9820 is served without TLS"));
+    ZK_CHECKF(strstr(warnings, "gpus.gpu_workers_per_device = 2: each worker of a GPU loads keys"), "%s", warnings);
+    static const char *const quiet[][2] = {{"gpus.devices", "cpu"}, {"gpus.lanes_per_worker", "1"}};
+    for (size_t i = 0; i < 2; i++) {
+        zk_config *q = defaults();
+        warnings[0] = 0;
+        ZK_CHECK_OK(zk_config_set(q, "gpus.gpu_workers_per_device", "2", "test", &err), err);
+        ZK_CHECK_OK(zk_config_set(q, quiet[i][0], quiet[i][1], "test", &err), err);
+        ZK_CHECK_OK(zk_config_check(q, keep_warning, NULL, &err), err);
+        ZK_CHECKF(!warnings[0], "%s", warnings);
+        zk_config_destroy(q);
+    }
     zk_config_destroy(c);
 }
 
