@@ -58,5 +58,5 @@ expect "too little memory" 4 "a proof takes [0-9]* bytes of device memory beside
     "$device" prove r1cs "$toy/bits-64.json" --params "$toy" --backend cuda --device-memory 1MiB -o "$work/little"
 [ ! -e "$work/little" ] || fail "a proof was written"
 expect "the key in host memory" 0 "verified" \
-    "$device" prove r1cs "$toy/bits-64.json" --params "$toy" --backend cuda --device-memory 2430000 -o "$work/proof"
+    "$device" prove r1cs "$toy/bits-64.json" --params "$toy" --backend cuda --device-memory 2530000 -o "$work/proof"
 counts
