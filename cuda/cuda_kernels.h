@@ -104,7 +104,8 @@ cuzk_status zk_cuda_ntt_twiddles(zk_dptr *twiddles, zk_cuda *device, unsigned lo
 /* Device memory of the small tables, and what a transform, quotient or products take while they run. */
 void zk_cuda_ntt_bytes(size_t *tables, size_t *temporary, unsigned log2_n);
 
-/* sum_i [s_i] B_i, to host memory. bases: [n] affine, scalars: [n] Fr; any n < 2^30, any points, any scalars. */
+/* sum_i [s_i] B_i, to host memory. bases: [n] affine, scalars: [n] Fr; any n < 2^30, any points of order r or infinity
+ * (a point of another order gives some point), any scalars. */
 cuzk_status zk_cuda_msm_g1(struct zk_g1_affine *result, zk_cuda *device, zk_dptr bases, zk_dptr scalars, size_t n,
                            cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_cuda_msm_g2(struct zk_g2_affine *result, zk_cuda *device, zk_dptr bases, zk_dptr scalars, size_t n,
@@ -297,7 +298,10 @@ cuzk_status zk_cuda_g1_add_columns(zk_cuda *device, zk_dptr points, size_t n, zk
                                    const struct zk_sparse_entry *entries, const struct zk_fr *coefs, size_t n_coefs,
                                    cuzk_err *err) ZK_MUST_USE;
 
-/* How an MSM is cut: windows, entries (a point in a bucket) a lane works on at once, lanes; 0 is left to the rule. */
+/* How an MSM is cut: windows, entries (a point in a bucket) a lane works on at once, lanes; 0 is left to the rule.
+ * Windows are signed digits of so many bits as that takes; ZK_CUDA_HEXAGONS + k is k digits, 10 <= k <= 20, in the
+ * integers of the endomorphism (cuda/hexagon.cuh), for bases without stored multiples. */
+#define ZK_CUDA_HEXAGONS 64
 typedef struct zk_cuda_msm_way {
     unsigned windows, entries, lanes;
 } zk_cuda_msm_way;

@@ -64,26 +64,35 @@ constexpr int GLV_DIGITS = 65, GLV_WORDS = 9; /* eight digits a word */
 constexpr u32 GLV_ENTRY = 0xa5bb6974u, GLV_POWER = 0x2965a100u, GLV_MINUS = 0xed18u, GLV_CARRY_M = 0x88c8u,
               GLV_CARRY_Q = 0xf600u;
 
-/* k = m + q x^2 by the reciprocal floor(2^384 / x^2), which gives q or q - 1; then digit by digit. */
-__host__ __device__ inline void glv_recode(u32 digits[GLV_WORDS], const fr &k) {
+/* k = m + q x^2, 0 <= m < x^2, by the reciprocal floor(2^384 / x^2). Of the product only the columns from 10 on are
+ * taken: what is left out is less than 2^-28 of the quotient's unit, so that this is q, q - 1 or, hardly ever, q - 2.
+ * m[4] is 0. */
+__host__ __device__ inline void glv_split(u32 m[5], u32 q[4], const fr &k) {
     constexpr u32 reciprocal[9] = {0x818be409u, 0xa1a872d6u, 0x27adc027u, 0x034eb4b9u, 0xf6cfee2eu,
                                    0x63f6e522u, 0xe01faaddu, 0x7c6becf1u, 0x00000001u};
     constexpr u32 x2[5] = {0x00000000u, 0x00000001u, 0x0001a402u, 0xac45a401u, 0};
+    constexpr int FROM = 10;
     const fr plain = from_mont(k);
-    u32 product[17] = {0}, q[4], m[5], t[5];
-    for (int i = 0; i < 9; i++) {
+    u32 product[17 - FROM] = {0}, t[5];
+#pragma unroll
+    for (int i = FROM - 7; i < 9; i++) {
         u64 carry = 0;
-        for (int j = 0; j < 8; j++) {
-            carry += (u64)reciprocal[i] * plain.l[j] + product[i + j];
-            product[i + j] = (u32)carry;
+#pragma unroll
+        for (int j = FROM > i ? FROM - i : 0; j < 8; j++) {
+            carry += (u64)reciprocal[i] * plain.l[j] + product[i + j - FROM];
+            product[i + j - FROM] = (u32)carry;
             carry >>= 32;
         }
-        product[i + 8] = (u32)carry;
+        product[i + 8 - FROM] = (u32)carry;
     }
-    for (int i = 0; i < 4; i++) q[i] = product[12 + i];
+#pragma unroll
+    for (int i = 0; i < 4; i++) q[i] = product[12 - FROM + i];
+#pragma unroll
     for (int i = 0; i < 5; i++) t[i] = 0; /* q x^2, its low limbs */
+#pragma unroll
     for (int i = 0; i < 4; i++) {
         u64 carry = 0;
+#pragma unroll
         for (int j = 0; i + j < 5; j++) {
             carry += (u64)q[i] * x2[j] + t[i + j];
             t[i + j] = (u32)carry;
@@ -91,21 +100,36 @@ __host__ __device__ inline void glv_recode(u32 digits[GLV_WORDS], const fr &k) {
         }
     }
     u64 borrow = 0;
+#pragma unroll
     for (int i = 0; i < 5; i++) {
         const u64 d = (u64)plain.l[i] - t[i] - borrow;
         m[i] = (u32)d;
         borrow = (d >> 32) & 1;
     }
-    borrow = 0;
-    for (int i = 0; i < 5; i++) {
-        const u64 d = (u64)m[i] - x2[i] - borrow;
-        t[i] = (u32)d;
-        borrow = (d >> 32) & 1;
+#pragma unroll 1
+    for (;;) { /* while q is too small */
+        borrow = 0;
+#pragma unroll
+        for (int i = 0; i < 5; i++) {
+            const u64 d = (u64)m[i] - x2[i] - borrow;
+            t[i] = (u32)d;
+            borrow = (d >> 32) & 1;
+        }
+        if (borrow) break;
+        u64 sum = (u64)1 << 32;
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            m[i] = t[i];
+            sum = (sum >> 32) + q[i];
+            q[i] = (u32)sum;
+        }
+        m[4] = t[4];
     }
-    if (!borrow) { /* q was one too small */
-        for (int i = 0; i < 4; i++) m[i] = t[i];
-        for (int i = 0; i < 4 && ++q[i] == 0; i++) {}
-    }
+}
+
+__host__ __device__ inline void glv_recode(u32 digits[GLV_WORDS], const fr &k) {
+    u32 m[5], q[4];
+    glv_split(m, q, k);
     u32 carry_m = 0, carry_q = 0;
     for (int i = 0; i < GLV_WORDS; i++) digits[i] = 0;
     for (int i = 0; i < GLV_DIGITS; i++) {

@@ -2,6 +2,8 @@
 #include "block_scan.cuh"
 #include "msm_plan.cuh"
 
+#include <cmath>
+
 namespace zk {
 
 __global__ void __launch_bounds__(256) spread_x(uint4 *base_x, const affine<fp> *bases, u32 n) {
@@ -73,19 +75,26 @@ __global__ void __launch_bounds__(256) mask_refs(u32 *refs, const u64 *sums, con
 }
 
 __global__ void __launch_bounds__(256) line_pairs(uint2 *pairs, const u32 *grid, line_shape shape) {
-    const u32 i = blockIdx.x * blockDim.x + threadIdx.x, half = shape.buckets() / 2;
-    if (i >= 2 * half) return;
-    u32 one, other;
-    if (i < half) { /* neighbours in a row */
-        one = 2 * i;
-        other = one + 1;
-    } else { /* of column lo, rows 2q and 2q + 1 */
-        const u32 j = i - half, a_column = shape.rows / 2, a_window = shape.columns * a_column;
-        const u32 w = j / a_window, lo = j % a_window / a_column, q = j % a_column;
-        one = (w * shape.rows + 2 * q) * shape.columns + lo;
-        other = one + shape.columns;
-    }
-    pairs[i] = make_uint2(grid[one], grid[other]);
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x, n = shape.buckets();
+    if (i >= n) return;
+    const uint2 places = line_round(0, n, 0).get(i);
+    const auto ref = [&](u32 at) {
+        u32 window, row, column;
+        shape.place(at & REF_INDEX, &window, &row, &column);
+        return grid[(window * shape.rows + row) * shape.columns + column];
+    };
+    pairs[i] = make_uint2(ref(places.x), ref(places.y));
+}
+
+__global__ void __launch_bounds__(256)
+    join_pairs(uint2 *pairs, const u32 *grid, hexagons h, line_shape shape, bool last, u32 joined) {
+    const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= shape.buckets()) return;
+    u32 window, row, column;
+    shape.place(i, &window, &row, &column);
+    grid += (size_t)window << h.key_bits();
+    pairs[i] = last ? make_uint2(grid[h.key(row, column, 0)], REF_POOL | (joined + i))
+                    : make_uint2(grid[h.key(row, column, 1)], grid[h.key(row, column, 2)]);
 }
 
 /* ---- plan ---- */
@@ -144,6 +153,44 @@ double best_sets(u32 *best, double n, u32 planes, u32 distance, u32 windows) {
     return least;
 }
 
+/* Additions that a bucket of joined classes stands for: three sums of one less, two joins of an addition and a
+ * multiplication, two sums of lines: 1.1, and more as buckets have few points each. And the latency of the rounds that
+ * join. Keys of which few are buckets make groups that are uneven. Measured, docs/measurements-cuda.md. */
+constexpr double HEXAGON_BUCKET = 2, HEXAGON_LATENCY = 2e5, HEXAGON_FILL = 0.5, HEXAGON_UNEVEN = 0.4;
+double hexagon_additions(const hexagons &h, double n) {
+    const double buckets = (double)h.rows() * h.columns(), fill = buckets / (double)(1u << (h.key_bits() - 2));
+    const double uneven = fill < HEXAGON_FILL ? HEXAGON_UNEVEN * (HEXAGON_FILL - fill) : 0;
+    return h.digits * (n + HEXAGON_BUCKET * buckets) * (1 + uneven) + HEXAGON_LATENCY;
+}
+
+/* The number of digits that needs fewest additions, which are returned. */
+double best_hexagons(u32 *best, double n) {
+    static const struct table {
+        hexagons of[MAX_HEXAGONS + 1];
+        table() {
+            for (u32 k = MIN_HEXAGONS; k <= MAX_HEXAGONS; k++) of[k] = hexagons_of(k);
+        }
+    } all;
+    double least = 0;
+    *best = 0;
+    for (u32 digits = MIN_HEXAGONS; digits <= MAX_HEXAGONS; digits++) {
+        const double cost = hexagon_additions(all.of[digits], n);
+        if (*best && cost >= least) continue;
+        least = cost;
+        *best = digits;
+    }
+    return least;
+}
+
+void cut_hexagons(msm_shape *s, u32 digits) {
+    s->hex = hexagons_of(digits);
+    s->width = s->hex.key_bits() + 1;
+    s->planes = 1;
+    s->sets = s->windows.n_windows = digits;
+    for (u32 w = 0; w <= digits; w++) s->windows.offset[w] = w * s->width;
+    for (u32 &limb : s->windows.bias) limb = 0;
+}
+
 } // namespace
 
 u32 msm_shape::windows_of(u32 unit) const {
@@ -153,6 +200,7 @@ u32 msm_shape::windows_of(u32 unit) const {
 }
 
 double msm_additions(const msm_shape &s, double n) {
+    if (s.is_hexagons()) return hexagon_additions(s.hex, n);
     double buckets = 0;
     for (u32 set = 0; set < s.sets; set++)
         buckets += (double)((u64)1 << (s.windows.offset[set + 1] - s.windows.offset[set] - 1));
@@ -162,8 +210,22 @@ double msm_additions(const msm_shape &s, double n) {
 bool plan_shape(msm_shape *s, size_t n, u32 planes, u32 distance, u32 windows) {
     u32 sets;
     if (planes == 1) distance = SCALAR_BITS;
-    (void)best_sets(&sets, (double)n, planes, distance, windows);
+    const bool forced = windows > ZK_CUDA_HEXAGONS;
+    if (forced && planes > 1) windows -= ZK_CUDA_HEXAGONS;
+    const double signed_cost = best_sets(&sets, (double)n, planes, distance, forced && planes == 1 ? 0 : windows);
     if (n == 0 || sets == 0 || !cut_windows(s, planes, distance, sets)) return false;
+    s->hex.digits = 0;
+    if (planes == 1 && (forced || windows == 0)) {
+        u32 digits;
+        const double cost = best_hexagons(&digits, (double)n);
+        if (forced) {
+            digits = windows - ZK_CUDA_HEXAGONS;
+            if (digits < MIN_HEXAGONS) digits = MIN_HEXAGONS;
+            if (digits > MAX_HEXAGONS) digits = MAX_HEXAGONS;
+        }
+        if (forced || cost < signed_cost) cut_hexagons(s, digits);
+    }
+    sets = s->sets;
     /* Sets sorted together: small ones, so that launches are few; never so many that a unit of large ones results. */
     const u64 together = ((u64)1 << 26) / ((u64)n * planes), fewest = ceil_div(sets, MAX_UNITS);
     s->unit_sets = together < fewest ? (u32)fewest : together > sets ? sets : (u32)together;
@@ -173,8 +235,8 @@ bool plan_shape(msm_shape *s, size_t n, u32 planes, u32 distance, u32 windows) {
     s->key_bits = ceil_log2(s->unit_sets) + s->width - 1;
     /* Groups that leave room in a block's shared memory where buckets are fullest; the top digit is the least even, by
      * r/2 against 2^254. A narrower unit has half the buckets a group. */
-    double load = 0;
-    for (u32 set = 0; set < sets; set++) {
+    double load = s->is_hexagons() ? 1.37 * (double)n / (3.0 * s->hex.rows() * s->hex.columns()) : 0;
+    for (u32 set = 0; set < sets && !s->is_hexagons(); set++) {
         double here = 0;
         for (u32 w = set; w < s->windows.n_windows; w += sets) {
             const u32 width = s->windows.offset[w + 1] - s->windows.offset[w];
@@ -191,6 +253,12 @@ bool plan_shape(msm_shape *s, size_t n, u32 planes, u32 distance, u32 windows) {
     const u32 group_bits = s->key_bits - s->low_bits,
               half = (group_bits + 1) / 2 > BIN_BITS - 1 ? BIN_BITS : BIN_BITS - 1;
     s->bin_bits = group_bits <= BIN_BITS ? group_bits : half;
+    if (s->is_hexagons()) { /* all classes of two rows or more in a bin */
+        const u32 in_row = s->hex.column_bits + 2, most = s->key_bits - in_row - 1;
+        if (s->bin_bits > most) s->bin_bits = most;
+        const u32 rows = s->key_bits - s->bin_bits - in_row;
+        s->hex.low_rows = rows < s->hex.row_bits ? rows : s->hex.row_bits;
+    }
     return true;
 }
 
@@ -202,9 +270,9 @@ void plan_windows(window_plan *plan, u32 n_windows) {
 
 void msm_consider(msm_visitor &visitor, size_t n, u32 planes, u32 distance, size_t point_bytes,
                   const msm_limits &limits) {
-    static const double lane_factor[MAX_LANES + 1] = {0, 1.15, 1.06, 1.02, 1, 1, 1};
-    constexpr u32 usual_lanes[] = {4, 2, 1};
-    const double most_capacity = point_bytes == sizeof(affine<fp>) ? 1.02 * (1u << 26) : 1.02 * (1u << 25);
+    static const double lane_factor[MAX_LANES + 1] = {0, 1.15, 1.06, 1.02, 1, 0.995, 0.99};
+    constexpr u32 usual_lanes[] = {6, 4, 2, 1};
+    const double most_capacity = point_bytes == sizeof(affine<fp>) ? 1.05 * (1u << 26) : 1.05 * (1u << 25);
     msm_config c;
     msm_shape s;
     for (size_t slices = 1;; slices *= 2) {
@@ -214,19 +282,23 @@ void msm_consider(msm_visitor &visitor, size_t n, u32 planes, u32 distance, size
         if (!plan_shape(&s, c.slice, planes, distance, limits.windows)) return;
         const double additions = (double)slices * msm_additions(s, (double)c.slice);
         const double unit_entries = (double)s.windows_of(0) * (double)c.slice;
+        /* of the rows there is room for, how many there are */
+        const double fill = s.is_hexagons() ? s.hex.rows() / (double)(1u << s.hex.row_bits) : 1;
         for (u32 parts = 0; parts <= s.bin_bits; parts++) { /* 2^parts ranges a unit, with room for what is uneven */
-            double capacity = unit_entries / (1u << parts) * 1.015 + 2048;
+            const double share = 1 / fill / (1u << parts);
+            double capacity = unit_entries * (share < 1 ? share : 1) * 1.015 + 2048;
             if (limits.capacity) capacity = limits.capacity;
             if (capacity > most_capacity) continue;
             if (parts && capacity < 1 << 13 && !limits.capacity) break;
             c.capacity = (u32)capacity;
             c.buckets = 1u << s.key_bits;
             while (c.buckets > 1u << s.bin_shift(0) &&
-                   c.buckets / 2 >= capacity / 1.02 / unit_entries * (double)(1u << s.key_bits))
+                   c.buckets / 2 >= capacity / 1.02 / unit_entries * fill * (double)(1u << s.key_bits))
                 c.buckets /= 2;
             for (u32 lanes : usual_lanes) {
                 /* no lane without work, and none with too little to be worth its latency */
-                if (lanes > 1 && (lanes > s.units << parts || capacity < 1 << 19) && !limits.lanes) continue;
+                const double least = lanes > 4 ? 1 << 23 : lanes > 1 ? 1 << 19 : 0;
+                if ((lanes > s.units << parts || capacity < least) && !limits.lanes) continue;
                 c.lanes = limits.lanes == 0 ? lanes : limits.lanes < (u32)MAX_LANES ? limits.lanes : MAX_LANES;
                 const double cost = additions * lane_factor[c.lanes] * (1 + 0.5e6 / capacity);
                 for (c.buffers = s.units > 1 ? 2 : 1; c.buffers >= 1; c.buffers--)
@@ -276,7 +348,9 @@ double zk_cuda_bases_plan(zk_cuda_bases *b, int group, size_t n, size_t bytes) {
     zk::u32 sets;
     *b = zk_cuda_bases{0, 0, n, group, 1, zk::SCALAR_BITS};
     if (n == 0) return 0;
-    double least = zk::best_sets(&sets, (double)n, 1, zk::SCALAR_BITS, 0);
+    const double one = zk::best_sets(&sets, (double)n, 1, zk::SCALAR_BITS, 0);
+    double least = zk::best_hexagons(&sets, (double)n);
+    if (one < least) least = one;
     size_t most = 1 + bytes / bytes_of_point(group) / n;
     if (most > zk::MAX_WINDOWS) most = zk::MAX_WINDOWS;
     for (unsigned planes = 2; planes <= most && planes * n < zk::MAX_POINTS; planes++) {

@@ -70,8 +70,10 @@ template <class F> cuzk_status chain_start(add_chain<F> &c, cuzk_err *err) {
     return CUZK_OK;
 }
 
-/* Adds n_pairs pairs; the sums are pool[pool_used ...], which grows. */
-template <class F> cuzk_status add_round(add_chain<F> &c, pair_list list, u32 n_pairs, cuzk_err *err) {
+/* Adds n_pairs pairs; the sums are pool[pool_used ...], which grows. TURN: see add_forward; of chains that are apart.
+ */
+template <class F, bool TURN = false>
+cuzk_status add_round(add_chain<F> &c, pair_list list, u32 n_pairs, cuzk_err *err) {
     if (n_pairs == 0) return CUZK_OK;
     if (n_pairs > c.pool_size - c.pool_used)
         return ZK_FAIL(err, CUZK_INTERNAL, "msm: round of %u sums, the pool has room for %u", n_pairs,
@@ -83,22 +85,25 @@ template <class F> cuzk_status add_round(add_chain<F> &c, pair_list list, u32 n_
      */
     const u32 most = add_threads_for(c.device, n_pairs), threads = c.beside && n_pairs / 64 >= most ? most / 2 : most;
     const u32 blocks = ceil_div(threads, ADD_THREADS);
-    auto forward = add_forward<F>;
-    auto backward = add_backward < F, sizeof(F) == sizeof(fp) ? 4 : 2 > ;
+    auto forward = add_forward<F, TURN>;
+    constexpr int min_blocks = sizeof(F) == sizeof(fp) ? 4 : 2;
+    auto backward = add_backward<F, min_blocks, TURN>;
     auto between = add_between<F>;
     auto invert = invert_products<F>;
-    auto special = add_special<F>;
-    ZK_RUN(forward, blocks, ADD_THREADS, 0, c.stream, source, list, n_pairs, threads, c.prefix, c.product, specials);
+    auto special = add_special<F, TURN>;
     const u32 inverters = ceil_div(threads, invert_share(threads)), of_inverters = ceil_div(inverters, 64);
     const u32 of_specials = (u32)c.device->multiprocessors;
     uint4 *out = c.pool + c.pool_used;
-    if (c.apart)
+    const bool at_once = c.apart && !TURN; /* where a special pair's sum goes its turned x waits */
+    ZK_RUN(forward, blocks, ADD_THREADS, 0, c.stream, source, list, n_pairs, threads, c.prefix, c.product, specials,
+           c.apart ? out : nullptr);
+    if (at_once)
         ZK_RUN(between, of_inverters + of_specials, 64, 0, c.stream, c.product, c.scratch, threads, inverters, out,
                source, list, specials);
     else
         ZK_RUN(invert, of_inverters, 64, 0, c.stream, c.product, c.scratch, threads, inverters);
     ZK_RUN(backward, blocks, ADD_THREADS, 0, c.stream, out, source, list, n_pairs, threads, c.prefix, c.product);
-    if (!c.apart) ZK_RUN(special, of_specials, 64, 0, c.stream, out, source, list, specials);
+    if (!at_once) ZK_RUN(special, of_specials, 64, 0, c.stream, out, source, list, specials);
     c.pool_used += n_pairs;
     return CUZK_OK;
 }

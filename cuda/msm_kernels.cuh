@@ -15,6 +15,7 @@
 
 #include "curve.cuh"
 #include "device.cuh"
+#include "hexagon.cuh"
 
 namespace zk {
 
@@ -91,6 +92,9 @@ template <class F> struct point_source {
             return place{base_x + (size_t)(ref & REF_INDEX) * 4, 1}.x();
         return at(ref).x();
     }
+    ZK_HD bool is_infinity(u32 ref) const {
+        return ref == REF_NONE || (at(ref).x().is_zero() && at(ref).y().is_zero());
+    }
     __host__ __device__ inline affine<F> get(u32 ref) const {
         if (ref == REF_NONE) return affine<F>::infinity();
         const place p = at(ref);
@@ -101,13 +105,16 @@ template <class F> struct point_source {
     }
 };
 
-/* What a round adds: pairs[i], or the neighbours 2i, 2i+1 of the pool from `first` on when pairs is null. */
+/* What a round adds: pairs[i]; or, if that is null, the pool's neighbours first + 2i, first + 2i + 1 for i < near, and
+ * for the others far + i and what lies `near` behind it. */
 struct pair_list {
     const uint2 *pairs;
     u32 first;
+    u32 near = 0xffffffffu, far = 0;
     ZK_HD uint2 get(u32 i) const {
         if (pairs) return pairs[i];
-        return make_uint2(REF_POOL | (first + 2 * i), REF_POOL | (first + 2 * i + 1));
+        const u32 one = i < near ? first + 2 * i : far + i;
+        return make_uint2(REF_POOL | one, REF_POOL | (one + (i < near ? 1 : near)));
     }
 };
 
@@ -135,18 +142,37 @@ ZK_HD void negate_if(fp2 *y, bool negate) {
     negate_if(&y->c1, negate);
 }
 
-/* The pairs of a round in special position: found by the forward kernel, left out by the backward kernel, added one by
- * one by others (with an inversion each where a point is doubled). They are rare unless points repeat. */
+/* The pairs of a round in special position: found by the forward kernel, left out by the backward kernel. Where one
+ * side is infinity the forward kernel writes the other one; the rest is added one by one by others, with an inversion
+ * each: rare unless points repeat. */
 struct special_list {
     u32 *count; /* 0 at the start of the round */
     u32 *pairs; /* [n_pairs] */
 };
 
-/* prefix: planes of n_pairs, product: [n_threads]; thread t owns the pairs t, t + n_threads, ... */
-template <class F>
+/* Writes the sum of a pair if a side of it is infinity. In pieces, for few registers. */
+template <class F, bool TURN>
+__device__ inline bool add_infinity(uint4 *out, const point_source<F> &source, uint2 pair) {
+    const bool of_first = source.is_infinity(pair.y);
+    if (!of_first && !source.is_infinity(pair.x)) return false;
+    const u32 ref = of_first ? pair.x : pair.y;
+    F v = F::zero();
+    if (ref != REF_NONE) v = source.at(ref).x();
+    if (TURN && !of_first) v = turn_x(v);
+    store_element(out, source.pool_size, v);
+    if (ref != REF_NONE) v = source.at(ref).y();
+    negate_if(&v, ref != REF_NONE && (ref & REF_NEG));
+    store_element(out + planes_of<F>::value * (size_t)source.pool_size, source.pool_size, v);
+    return true;
+}
+
+/* prefix: planes of n_pairs, product: [n_threads]; thread t owns the pairs t, t + n_threads, ... out: as of
+ * add_backward, null if sums of the round lie where points of it do. With TURN the sums are P + t(Q) for t(x, y) =
+ * (turn_x(x), y), and the x of t(Q) wait in `out` for the backward kernel. */
+template <class F, bool TURN>
 __global__ void __launch_bounds__(ADD_THREADS)
     add_forward(point_source<F> source, pair_list list, u32 n_pairs, u32 n_threads, uint4 *prefix, F *product,
-                special_list specials) {
+                special_list specials, uint4 *out) {
     const u32 t = blockIdx.x * blockDim.x + threadIdx.x;
     if (t >= n_threads) return;
     F acc = F::one();
@@ -155,15 +181,20 @@ __global__ void __launch_bounds__(ADD_THREADS)
         F d;
         bool special = r.x == REF_NONE || r.y == REF_NONE;
         if (!special) {
-            const F x1 = source.x_of(r.x), x2 = source.x_of(r.y);
+            const F x1 = source.x_of(r.x);
+            F x2 = source.x_of(r.y);
+            if (TURN) {
+                x2 = turn_x(x2);
+                store_element(out + i, source.pool_size, x2);
+            }
             d = sub_plus<1>(x2, x1);
             special = maybe_special(d, x1, x2);
         }
         store_element(prefix + i, n_pairs, acc);
-        if (special)
-            specials.pairs[atomicAdd(specials.count, 1u)] = i;
-        else
+        if (!special)
             acc = mul_lazy(acc, d);
+        else if (!out || !add_infinity<F, TURN>(out + i, source, r))
+            specials.pairs[atomicAdd(specials.count, 1u)] = i;
     }
     store(&product[t], acc);
 }
@@ -191,7 +222,7 @@ template <class F> __global__ void __launch_bounds__(64) invert_products(F *prod
 }
 
 /* The special pairs t, t + n_threads, ... */
-template <class F>
+template <class F, bool TURN = false>
 __device__ inline void add_specials(uint4 *out, const point_source<F> &source, const pair_list &list,
                                     const special_list &specials, u32 t, u32 n_threads) {
     const u32 n = *specials.count;
@@ -199,8 +230,9 @@ __device__ inline void add_specials(uint4 *out, const point_source<F> &source, c
     for (u32 k = t; k < n; k += n_threads) {
         const u32 i = specials.pairs[k];
         const uint2 r = list.get(i);
-        const affine<F> a = source.get(r.x), b = source.get(r.y);
-        affine<F> sum = affine<F>::infinity();
+        const affine<F> a = source.get(r.x);
+        affine<F> b = source.get(r.y), sum = affine<F>::infinity();
+        if (TURN) b.x = turn_x(b.x);
         if (a.is_infinity()) {
             sum = b;
         } else if (b.is_infinity()) {
@@ -221,10 +253,10 @@ __device__ inline void add_specials(uint4 *out, const point_source<F> &source, c
     }
 }
 
-template <class F>
+template <class F, bool TURN>
 __global__ void __launch_bounds__(64)
     add_special(uint4 *out, point_source<F> source, pair_list list, special_list specials) {
-    add_specials(out, source, list, specials, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
+    add_specials<F, TURN>(out, source, list, specials, blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x);
 }
 
 /* Between forward and backward, if no sum overwrites a point of the round: the first blocks invert the products, the
@@ -241,7 +273,7 @@ __global__ void __launch_bounds__(64) add_between(F *product, F *scratch, u32 n,
 }
 
 /* out: the place of the first sum in the pool's planes */
-template <class F, int MIN_BLOCKS>
+template <class F, int MIN_BLOCKS, bool TURN>
 __global__ void __launch_bounds__(ADD_THREADS, MIN_BLOCKS)
     add_backward(uint4 *out, point_source<F> source, pair_list list, u32 n_pairs, u32 n_threads, const uint4 *prefix,
                  const F *product) {
@@ -253,7 +285,13 @@ __global__ void __launch_bounds__(ADD_THREADS, MIN_BLOCKS)
     for (;; i -= n_threads) {
         const uint2 r = list.get(i);
         if (r.x != REF_NONE && r.y != REF_NONE) {
-            const F x1 = source.at(r.x).x(), x2 = source.at(r.y).x(), d = sub_plus<1>(x2, x1);
+            const F x1 = source.at(r.x).x();
+            F x2;
+            if (TURN)
+                load_element(&x2, out + i, stride);
+            else
+                x2 = source.at(r.y).x();
+            const F d = sub_plus<1>(x2, x1);
             if (!maybe_special(d, x1, x2)) {
                 F l;
                 load_element(&l, prefix + i, n_pairs);
@@ -308,16 +346,35 @@ __global__ void __launch_bounds__(256) prepare_scalars(u32 *planes, const fr *sc
 
 /* ---- bucket reduction ----
  * sum_b (b + 1) S_b with b = b0 + hi 2^k + lo is 2^k sum_hi (b0 / 2^k + hi) R_hi + sum_lo (lo + 1) C_lo, with R and C
- * the plain sums of rows and columns. */
+ * the plain sums of rows and columns. With digits of hexagons a bucket weighs row + column z once the classes of
+ * units are joined; rows and columns are padded, so that a few rounds halve them. */
 struct line_shape {
-    u32 windows;       /* ranges of buckets of different windows, one after the other */
-    u32 rows, columns; /* H, K of each window: powers of two, K = H or 2H */
-    u32 row0;          /* b0 / K */
+    u32 windows;       /* ranges of buckets of different windows */
+    u32 rows, columns; /* H, K of each window: powers of two, K = H or 2H; of hexagons any even numbers */
+    u32 row0;          /* weight of the first row: b0 / K; of hexagons the row itself */
+    u32 column0 = 1;   /* weight of the first column */
     ZK_HD u32 buckets() const { return windows * rows * columns; }
-    ZK_HD u32 lines() const { return windows * (rows + columns); } /* rows of all windows, then columns */
+    ZK_HD u32 lines() const { return windows * (rows + columns); } /* (row, window), then (window, column) */
+    ZK_HD u32 at(u32 window, u32 row, u32 column) const { return (row * windows + window) * columns + column; }
+    ZK_HD void place(u32 at, u32 *window, u32 *row, u32 *column) const {
+        *column = at % columns;
+        *window = at / columns % windows;
+        *row = at / columns / windows;
+    }
 };
-/* The first round of the sums of all lines: [buckets] pairs, half of them of rows, then of columns. */
+/* Halving the lines: of buckets (row, window, column), in this order, neighbours in a row are added, and those of a
+ * column half the rows apart: [buckets] pairs, half of them of rows, then of columns; likewise what either gives. Of
+ * round 0 the buckets themselves lie at `first`, later the sums of the round before. */
+ZK_HD pair_list line_round(u32 first, u32 n_pairs, u32 round) {
+    const u32 half = n_pairs / 2;
+    return pair_list{nullptr, first, half, round ? first + half : first - half};
+}
+/* Round 0 for buckets that `grid` has the refs of, by windows. pairs: [buckets] */
 __global__ void __launch_bounds__(256) line_pairs(uint2 *pairs, const u32 *grid, line_shape shape);
+/* Pairs that join the classes of units: of class 1 and class 2, or of class 0 and what joins these, which is in the
+ * pool from `joined` on. grid: by the keys of h; pairs: [buckets], by rows and windows. */
+__global__ void __launch_bounds__(256)
+    join_pairs(uint2 *pairs, const u32 *grid, hexagons h, line_shape shape, bool last, u32 joined);
 
 template <class F> struct sum_threads { static constexpr int value = sizeof(F) == sizeof(fp) ? 128 : 64; };
 /* The sum over each `group` neighbouring threads, in the first of them. */
@@ -327,8 +384,7 @@ template <class F> __device__ inline void block_sum(xyzz<F> *shared, u32 group) 
         if (threadIdx.x % group < half) xyzz_add(shared[threadIdx.x], shared[threadIdx.x + half]);
     }
 }
-/* The lines' sums once `rounds` rounds have halved them so often: the points of each lie together from pool index
- * `first` on. */
+/* The lines' sums once `rounds` rounds have halved them so often; what they left lies from pool index `first` on. */
 constexpr u32 LINE_THREADS = 8;
 template <class F>
 __global__ void __launch_bounds__(sum_threads<F>::value)
@@ -337,36 +393,57 @@ __global__ void __launch_bounds__(sum_threads<F>::value)
     const u32 line = (blockIdx.x * blockDim.x + threadIdx.x) / LINE_THREADS, rows = shape.windows * shape.rows;
     const u32 in_row = shape.columns >> rounds, in_column = shape.rows >> rounds;
     const u32 n = line >= shape.lines() ? 0 : line < rows ? in_row : in_column;
-    const u32 at = first + (line < rows ? line * in_row : rows * in_row + (line - rows) * in_column);
+    const u32 at = first + (line < rows ? line * in_row : rows * in_row + line - rows);
+    const u32 step = line < rows ? 1 : shape.windows * shape.columns;
     shared[threadIdx.x] = xyzz<F>::infinity();
     for (u32 i = threadIdx.x % LINE_THREADS; i < n; i += LINE_THREADS)
-        xyzz_add_affine(shared[threadIdx.x], source.get(REF_POOL | (at + i)));
+        xyzz_add_affine(shared[threadIdx.x], source.get(REF_POOL | (at + i * step)));
     block_sum(shared, LINE_THREADS);
     if (threadIdx.x % LINE_THREADS == 0 && n) lines[line] = shared[threadIdx.x];
 }
-/* A window's weighted sums, bit by bit of the weights: block j sums the rows whose weight has bit j, for the bits of
- * rows, then likewise the columns. The host puts them together. */
+/* A window's weighted sums, bit by bit of the weights: part j sums the rows whose weight has bit j, for the bits of
+ * rows, then likewise the columns. Several blocks share a part if lines are many: a multiprocessor is slow at adding
+ * alone. The host puts them together, and is slow too. */
+constexpr u32 BIT_LINES = 512; /* of a block, half of which have the bit */
+ZK_HD u32 bit_blocks(const line_shape &s) { return (s.columns + BIT_LINES - 1) / BIT_LINES; }
 ZK_HD u32 bits_in(u32 v) {
     u32 n = 0;
     while (v >> n) n++;
     return n;
 }
 ZK_HD u32 row_bits(const line_shape &s) { return bits_in(s.row0 + s.rows - 1); }
-ZK_HD u32 column_bits(const line_shape &s) { return bits_in(s.columns); }
-template <class F> struct bit_threads { static constexpr int value = 2 * sum_threads<F>::value; };
+ZK_HD u32 column_bits(const line_shape &s) { return bits_in(s.column0 + s.columns - 1); }
 template <class F>
-__global__ void __launch_bounds__(bit_threads<F>::value)
+__global__ void __launch_bounds__(sum_threads<F>::value)
     bit_sums(xyzz<F> *sums, const xyzz<F> *lines, line_shape shape) {
     ZK_DYNAMIC_SHARED(xyzz<F>, shared);
     const u32 of_rows = row_bits(shape), parts = of_rows + column_bits(shape);
-    const u32 window = blockIdx.x / parts, part = blockIdx.x % parts;
+    const u32 blocks = bit_blocks(shape), index = blockIdx.x / blocks, block = blockIdx.x % blocks;
+    const u32 window = index / parts, part = index % parts;
     const bool row = part < of_rows;
     const u32 bit = row ? part : part - of_rows, n = row ? shape.rows : shape.columns;
-    const u32 weight0 = row ? shape.row0 : 1;
-    lines += row ? window * n : shape.windows * shape.rows + window * n;
+    const u32 weight0 = row ? shape.row0 : shape.column0;
+    lines += row ? window : shape.windows * shape.rows + window * n;
+    const u32 step = row ? shape.windows : 1;
     shared[threadIdx.x] = xyzz<F>::infinity();
-    for (u32 i = threadIdx.x; i < n; i += blockDim.x)
-        if (((weight0 + i) >> bit) & 1) xyzz_add(shared[threadIdx.x], lines[i]);
+    for (u32 i = block * blockDim.x + threadIdx.x; i < n; i += blocks * blockDim.x)
+        if (((weight0 + i) >> bit) & 1) xyzz_add(shared[threadIdx.x], lines[i * step]);
+    block_sum(shared, blockDim.x);
+    if (threadIdx.x == 0) sums[blockIdx.x] = shared[0];
+}
+
+/* Sums of a window's buckets in the folded half of the last digit's hexagon; all buckets of the range lie in the pool
+ * from `first` on. */
+template <class F>
+__global__ void __launch_bounds__(sum_threads<F>::value)
+    folded_sums(xyzz<F> *sums, point_source<F> source, u32 first, u32 window, hexagons h, line_shape shape) {
+    ZK_DYNAMIC_SHARED(xyzz<F>, shared);
+    shared[threadIdx.x] = xyzz<F>::infinity();
+    for (u32 i = blockIdx.x * blockDim.x + threadIdx.x; i < shape.rows * shape.columns; i += gridDim.x * blockDim.x) {
+        const u32 row = i / shape.columns, column = i % shape.columns, of_set = shape.row0 + row;
+        if (of_set < h.rows() && column < h.columns() && h.folded(of_set, column))
+            xyzz_add_affine(shared[threadIdx.x], source.get(REF_POOL | (first + shape.at(window, row, column))));
+    }
     block_sum(shared, blockDim.x);
     if (threadIdx.x == 0) sums[blockIdx.x] = shared[0];
 }

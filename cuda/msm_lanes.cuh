@@ -35,13 +35,36 @@ inline u32 log2_nearest(size_t n) {
     return (double)n * (double)n >= 2.0 * (double)((u64)1 << 2 * k) ? k + 1 : k;
 }
 
+/* The buckets of hexagons in rows [first, first + rows_room) of each of `windows` sets, padded for the number of rounds
+ * that is returned. There are two rows of room or more. */
+inline u32 hexagon_lines(line_shape *s, const hexagons &h, u32 windows, u32 first, u32 rows_room) {
+    const u32 left = first < h.rows() ? h.rows() - first : 1, rows = left < rows_room ? left : rows_room;
+    u32 rounds = 1;
+    while (rows >> (rounds + 1) && (u64)windows * rows * h.columns() >> rounds >= LINE_ROUND_PAIRS) rounds++;
+    const u32 unit = 1u << rounds;
+    s->windows = windows;
+    s->rows = (rows + unit - 1) / unit * unit;
+    s->columns = (h.columns() + unit - 1) / unit * unit;
+    s->row0 = first;
+    s->column0 = 0;
+    return rounds;
+}
+/* Blocks that sum the folded half of the last digit's buckets; the host adds theirs. */
+constexpr u32 FOLDED_BLOCKS = 132, FOLDED_SHARE = 1024;
+inline u32 folded_blocks(const line_shape &s) {
+    const u32 blocks = ceil_div(s.rows * s.columns, FOLDED_SHARE);
+    return blocks < FOLDED_BLOCKS ? blocks : FOLDED_BLOCKS;
+}
+constexpr u32 NO_SET = 0xffffffffu;
+constexpr u32 DIGIT_BLOCKS = 5; /* a multiprocessor, that make digits: they leave room for the blocks of spread_x */
+
 template <class F> struct msm_lane {
     add_chain<F> chain;
     uint2 *pairs; /* of all rounds */
     uint2 *split; /* entries by groups; it and sorted lie where the rounds have their prefix */
     u32 *sorted;
     u32 *grid;         /* by bucket */
-    uint2 *line_first; /* pairs of the lines' first round */
+    uint2 *line_first; /* pairs that join classes, or of the lines' first round */
     xyzz<F> *lines, *sums;
     u32 *group_count, *group_start, *group_cursor, *round_count;
     /* on the host */
@@ -51,13 +74,15 @@ template <class F> struct msm_lane {
     struct {
         bool there;
         u32 set;
+        u32 folded; /* the set of which folded_blocks sums follow, NO_SET */
         line_shape shape;
     } result[2]; /* what host_sums hold, or will hold once the stream comes to it */
     u32 turn;    /* which of them is next */
 };
 
 template <class F> struct msm_workspace {
-    u32 *limbs, *bin_count, *bin_start, *bin_cursor;
+    u32 *limbs; /* or codes */
+    u32 *bin_count, *bin_start, *bin_cursor;
     uint4 *base_x;
     uint2 *entries[2];
     msm_lane<F> lanes[MAX_LANES];
@@ -70,9 +95,16 @@ constexpr size_t PINNED_SUMS = (PINNED_BYTES - PINNED_BINS - PINNED_ROUNDS) / 2 
 inline void most_lines(u32 *lines, u32 *parts, const msm_shape &s, const msm_config &c) {
     const u32 set = 1u << (s.width - 1), log2 = log2_of(c.buckets < set ? c.buckets : set);
     const u32 windows = c.buckets < set ? 1 : c.buckets / set;
+    if (s.is_hexagons()) { /* padded they fit the powers of two of a key */
+        *lines = windows * ((1u << s.hex.row_bits) + (1u << s.hex.column_bits));
+        const u32 blocks = ((1u << s.hex.column_bits) + BIT_LINES - 1) / BIT_LINES;
+        *parts = blocks * windows * (s.hex.row_bits + s.hex.column_bits) + FOLDED_BLOCKS;
+        return;
+    }
     const line_shape l = lines_of(windows, log2, 0);
     *lines = l.lines();
-    *parts = windows * s.width; /* see bit_sums: a row has a bit for 2^(width-1) / columns, a column one more */
+    /* see bit_sums: a row has a bit for 2^(width-1) / columns, a column one more */
+    *parts = bit_blocks(l) * windows * s.width;
 }
 
 /* Cuts `base` up; with base null it only says how much is needed. */
@@ -81,10 +113,12 @@ size_t msm_carve(msm_workspace<F> *w, void *base, const zk_cuda *d, const msm_sh
     carver memory(base);
     const size_t bins = (size_t)s.units << s.bin_bits, groups = c.buckets >> s.low_bits;
     const u32 sums = places_of_rounds(c.capacity).total;
-    const size_t most_pairs = c.capacity / 2 > c.buckets ? c.capacity / 2 : c.buckets;
+    /* that are summed by lines: a quarter of hexagons' keys */
+    const u32 buckets = s.is_hexagons() ? c.buckets / 4 : c.buckets;
+    const size_t most_pairs = c.capacity / 2 > buckets ? c.capacity / 2 : buckets;
     u32 lines, parts;
     most_lines(&lines, &parts, s, c);
-    memory.take(&w->limbs, (size_t)8 * c.slice);
+    memory.take(&w->limbs, (size_t)(s.is_hexagons() ? s.hex.digits : 8) * c.slice);
     memory.take(&w->bin_count, bins);
     memory.take(&w->bin_start, bins + s.units);
     memory.take(&w->bin_cursor, bins);
@@ -93,7 +127,7 @@ size_t msm_carve(msm_workspace<F> *w, void *base, const zk_cuda *d, const msm_sh
     for (u32 k = 0; k < c.buffers; k++) memory.take(&w->entries[k], (size_t)s.windows_of(0) * c.slice);
     for (u32 i = 0; i < c.lanes; i++) {
         msm_lane<F> *l = &w->lanes[i];
-        l->chain.pool_size = (sums > c.buckets ? sums : c.buckets) + c.buckets;
+        l->chain.pool_size = (sums > buckets ? sums : buckets) + (s.is_hexagons() ? 2 : 1) * buckets;
         chain_carve(l->chain, memory, d, most_pairs);
         memory.take(&l->pairs, sums);
         char *prefix;
@@ -103,7 +137,7 @@ size_t msm_carve(msm_workspace<F> *w, void *base, const zk_cuda *d, const msm_sh
         l->split = (uint2 *)prefix;
         l->sorted = (u32 *)(l->split + (base ? c.capacity : 0));
         memory.take(&l->grid, c.buckets);
-        memory.take(&l->line_first, c.buckets);
+        memory.take(&l->line_first, buckets);
         memory.take(&l->lines, lines);
         memory.take(&l->sums, parts);
         memory.take(&l->group_count, groups);
@@ -173,8 +207,10 @@ template <class F> void msm_way(zk_cuda_msm_way *way, const zk_cuda *d, const zk
     choice.one_is_enough = true;
     if (b.n) msm_visit_preferred(choice, b, b.n);
     if (b.n && choice.bytes == 0) msm_consider(choice, b.n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
-    *way = choice.bytes ? zk_cuda_msm_way{choice.shape.windows.n_windows, choice.config.capacity, choice.config.lanes}
-                        : zk_cuda_msm_way{0, 0, 0};
+    *way = choice.bytes
+               ? zk_cuda_msm_way{choice.shape.windows.n_windows + (choice.shape.is_hexagons() ? ZK_CUDA_HEXAGONS : 0),
+                                 choice.config.capacity, choice.config.lanes}
+               : zk_cuda_msm_way{0, 0, 0};
 }
 template <class F> void msm_bytes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases &b) {
     msm_extremes<F>(best, least, d, b, false);
@@ -187,12 +223,12 @@ template <class F> struct msm_job {
     msm_shape shape;
     msm_config config;
     msm_workspace<F> w;
-    u32 units_sorted;    /* of this slice, sorted into bins or being so */
-    u32 n;               /* points of this slice */
-    size_t stride;       /* points of a plane */
-    size_t at;           /* of the slice in a plane */
-    affine<F> *slice[2]; /* of streamed bases */
-    xyzz<F> set_sum[MAX_WINDOWS];
+    u32 units_sorted;                 /* of this slice, sorted into bins or being so */
+    u32 n;                            /* points of this slice */
+    size_t stride;                    /* points of a plane */
+    size_t at;                        /* of the slice in a plane */
+    affine<F> *slice[2];              /* of streamed bases */
+    xyzz<F> set_sum[MAX_WINDOWS + 1]; /* of hexagons one more, the carry of the last digit */
 };
 
 template <class F> cuzk_status sort_unit(msm_job<F> *job, cuzk_err *err) {
@@ -206,13 +242,14 @@ template <class F> cuzk_status sort_unit(msm_job<F> *job, cuzk_err *err) {
     for (u32 w = 0; w < s.windows.n_windows; w++) {
         const u32 set = w % s.sets, plane = w / s.sets;
         if (set / s.unit_sets != unit) continue;
-        windows.at[windows.count++] = unit_window{s.windows.offset[w], s.windows.offset[w + 1] - s.windows.offset[w],
-                                                  (set - first_set) << (s.unit_width(unit) - 1),
-                                                  (u32)(plane * job->stride + (s.planes == 1 ? 0 : job->at))};
+        windows.at[windows.count++] = unit_window{
+            s.is_hexagons() ? w : s.windows.offset[w], s.windows.offset[w + 1] - s.windows.offset[w],
+            (set - first_set) << (s.unit_width(unit) - 1), (u32)(plane * job->stride + (s.planes == 1 ? 0 : job->at))};
     }
-    ZK_RUN_BARRIERS(split_bins, windows.count * tiles, SORT_THREADS, 0, d->main,
-                    job->w.entries[unit % job->config.buffers], job->w.bin_cursor + ((size_t)unit << s.bin_bits),
-                    job->w.limbs, job->n, windows, tiles, s.bin_shift(unit));
+    auto split = s.is_hexagons() ? split_codes : split_bins;
+    ZK_RUN_BARRIERS(split, windows.count * tiles, SORT_THREADS, 0, d->main, job->w.entries[unit % job->config.buffers],
+                    job->w.bin_cursor + ((size_t)unit << s.bin_bits), job->w.limbs, job->n, windows, tiles,
+                    s.bin_shift(unit));
     ZK_CUDA_TRY(cudaEventRecord(d->ready[unit % job->config.buffers], d->main));
     return CUZK_OK;
 }
@@ -260,6 +297,40 @@ cuzk_status lane_begin(msm_job<F> *job, u32 index, const msm_range &range, const
     return CUZK_OK;
 }
 
+/* The lines of a range. set: its first one, in the unit; rounds_most: of halving that the lines are made for. */
+inline line_shape lines_of_range(u32 *set, u32 *rounds_most, const msm_shape &s, const msm_range &range) {
+    const u32 log2_set = s.unit_width(range.unit) - 1, shift = s.bin_shift(range.unit);
+    const u32 log2 = log2_of(range.bins) + shift, first = range.first << shift;
+    *set = first >> log2_set;
+    *rounds_most = MAX_ROUNDS;
+    u32 windows = 1;
+    if (log2 > log2_set) {
+        const u32 left = s.sets_of(range.unit) - *set;
+        windows = 1u << (log2 - log2_set);
+        if (windows > left) windows = left;
+    }
+    const u32 in_set = first & ((1u << log2_set) - 1);
+    if (!s.is_hexagons()) return lines_of(windows, log2 < log2_set ? log2 : log2_set, in_set);
+    const u32 in_row = s.hex.column_bits + 2;
+    line_shape shape;
+    *rounds_most = hexagon_lines(&shape, s.hex, windows, in_set >> in_row,
+                                 log2 < log2_set ? 1u << (log2 - in_row) : 1u << s.hex.row_bits);
+    return shape;
+}
+
+/* Joins the classes of units of every bucket; the sums lie in the pool behind as many of two classes, from `at` on. */
+template <class F>
+cuzk_status join_classes(msm_lane<F> *l, const hexagons &h, const line_shape &shape, u32 at, cuzk_err *err) {
+    add_chain<F> &c = l->chain;
+    const u32 buckets = shape.buckets();
+    for (u32 last = 0; last < 2; last++) {
+        ZK_RUN(join_pairs, ceil_div(buckets, 256), 256, 0, c.stream, l->line_first, l->grid, h, shape, last != 0, at);
+        c.pool_used = at + last * buckets;
+        ZK_TRY((add_round<F, true>(c, pair_list{l->line_first, 0}, buckets, err)));
+    }
+    return CUZK_OK;
+}
+
 /* Bucket sums, then sums of lines; host_rounds must have arrived. */
 template <class F> cuzk_status lane_finish(msm_job<F> *job, u32 index, cuzk_err *err) {
     const msm_shape &s = job->shape;
@@ -274,39 +345,51 @@ template <class F> cuzk_status lane_finish(msm_job<F> *job, u32 index, cuzk_err 
         ZK_TRY(add_round(c, pair_list{l->pairs + c.pool_used, 0}, n, err));
     }
 
-    const u32 log2_set = s.unit_width(l->range.unit) - 1, shift = s.bin_shift(l->range.unit);
-    const u32 log2 = log2_of(l->range.bins) + shift, first = l->range.first << shift, set = first >> log2_set;
-    u32 windows = 1;
-    if (log2 > log2_set) {
-        const u32 left = s.sets_of(l->range.unit) - set;
-        windows = 1u << (log2 - log2_set);
-        if (windows > left) windows = left;
+    u32 set, rounds_most, folded = NO_SET;
+    const line_shape shape = lines_of_range(&set, &rounds_most, s, l->range);
+    const u32 buckets = shape.buckets(), summed = places.total > buckets ? places.total : buckets;
+    const u32 threads = sum_threads<F>::value, first_set = l->range.unit * s.unit_sets + set;
+    const u32 parts = bit_blocks(shape) * shape.windows * (row_bits(shape) + column_bits(shape));
+    pair_list list{l->line_first, 0};
+    if (s.is_hexagons()) {
+        const u32 at = summed + buckets;
+        ZK_TRY(join_classes(l, s.hex, shape, summed, err));
+        if (s.sets - 1 - first_set < shape.windows) {
+            folded = s.sets - 1 - first_set;
+            auto fold = folded_sums<F>;
+            ZK_RUN_BARRIERS(fold, folded_blocks(shape), threads, threads * sizeof(xyzz<F>), stream, l->sums + parts,
+                            c.source(), at, folded, s.hex, shape);
+        }
+        list = line_round(at, buckets, 0);
+    } else {
+        ZK_RUN(line_pairs, ceil_div(buckets, 256), 256, 0, stream, l->line_first, l->grid, shape);
     }
-    const line_shape shape = lines_of(windows, log2 < log2_set ? log2 : log2_set, first & ((1u << log2_set) - 1));
-    const u32 buckets = shape.buckets(), threads = sum_threads<F>::value;
-    ZK_RUN(line_pairs, ceil_div(buckets, 256), 256, 0, stream, l->line_first, l->grid, shape);
-    u32 at = places.total > buckets ? places.total : buckets, rounds = 1;
-    c.pool_used = at;
-    ZK_TRY(add_round(c, pair_list{l->line_first, 0}, buckets, err));
-    for (c.pool_used = 0; shape.rows >> rounds > 1 && buckets >> rounds >= LINE_ROUND_PAIRS; rounds++) {
-        const u32 next = c.pool_used;
-        ZK_TRY(add_round(c, pair_list{nullptr, at}, buckets >> rounds, err));
+    u32 at = summed, rounds = 1;
+    c.pool_used = at; /* what joined two classes is done with */
+    ZK_TRY(add_round(c, list, buckets, err));
+    for (c.pool_used = 0; rounds < rounds_most && shape.rows >> rounds > 1 && buckets >> rounds >= LINE_ROUND_PAIRS;
+         rounds++) {
+        const u32 next = c.pool_used, n = buckets >> rounds;
+        ZK_TRY(add_round(c, line_round(at, n, rounds), n, err));
         at = next;
     }
     auto lines = line_sums<F>;
     auto bits = bit_sums<F>;
-    const u32 parts = windows * (row_bits(shape) + column_bits(shape)), bit_block = bit_threads<F>::value;
     ZK_RUN_BARRIERS(lines, ceil_div((u64)shape.lines() * LINE_THREADS, threads), threads, threads * sizeof(xyzz<F>),
                     stream, l->lines, c.source(), at, shape, rounds);
-    ZK_RUN_BARRIERS(bits, parts, bit_block, bit_block * sizeof(xyzz<F>), stream, l->sums, l->lines, shape);
-    if (parts * sizeof(xyzz<F>) > PINNED_SUMS)
-        return ZK_FAIL(err, CUZK_INTERNAL, "msm: %u partial sums of a range", parts);
+    ZK_RUN_BARRIERS(bits, parts, threads, threads * sizeof(xyzz<F>), stream, l->sums, l->lines, shape);
+    const u32 sums = parts + (folded == NO_SET ? 0 : folded_blocks(shape));
+    if (sums * sizeof(xyzz<F>) > PINNED_SUMS)
+        return ZK_FAIL(err, CUZK_INTERNAL, "msm: %u partial sums of a range", sums);
     ZK_CUDA_TRY(
-        cudaMemcpyAsync(l->host_sums[l->turn], l->sums, parts * sizeof(xyzz<F>), cudaMemcpyDeviceToHost, stream));
-    l->result[l->turn] = {true, l->range.unit * s.unit_sets + set, shape};
+        cudaMemcpyAsync(l->host_sums[l->turn], l->sums, sums * sizeof(xyzz<F>), cudaMemcpyDeviceToHost, stream));
+    l->result[l->turn] = {true, first_set, folded, shape};
     l->turn ^= 1;
     return CUZK_OK;
 }
+
+/* z times a point */
+template <class F> xyzz<F> xyzz_turned(const xyzz<F> &p) { return xyzz<F>{turn_x(p.x), neg(p.y), p.zz, p.zzz}; }
 
 /* Adds the older of a lane's results, which has arrived, to its sets' sums. */
 template <class F> void lane_collect(msm_job<F> *job, u32 index) {
@@ -314,17 +397,28 @@ template <class F> void lane_collect(msm_job<F> *job, u32 index) {
     auto &r = l->result[l->turn];
     if (!r.there) return;
     r.there = false;
-    const u32 of_rows = row_bits(r.shape), of_columns = column_bits(r.shape), shift = log2_of(r.shape.columns);
-    const xyzz<F> *sums = l->host_sums[l->turn];
-    for (u32 w = 0; w < r.shape.windows; w++, sums += of_rows + of_columns) {
+    const bool hex = job->shape.is_hexagons();
+    const u32 of_rows = row_bits(r.shape), of_columns = column_bits(r.shape);
+    const u32 shift = hex ? 0 : log2_of(r.shape.columns),
+              bits = shift + of_rows > of_columns ? shift + of_rows : of_columns;
+    const u32 blocks = bit_blocks(r.shape);
+    xyzz<F> *sums = l->host_sums[l->turn];
+    for (u32 part = 0; part < r.shape.windows * (of_rows + of_columns); part++)
+        for (u32 k = 1; k < blocks; k++) xyzz_add(sums[part * blocks], sums[part * blocks + k]);
+    for (u32 w = 0; w < r.shape.windows; w++, sums += blocks * (of_rows + of_columns)) {
         xyzz<F> acc = xyzz<F>::infinity();
-        for (u32 bit = shift + of_rows; bit-- > 0;) {
+        for (u32 bit = bits; bit-- > 0;) {
             xyzz_double(acc);
-            if (bit >= shift) xyzz_add(acc, sums[bit - shift]);
-            if (bit < of_columns) xyzz_add(acc, sums[of_rows + bit]);
+            if (bit >= shift && bit - shift < of_rows) xyzz_add(acc, sums[(bit - shift) * blocks]);
+            if (bit < of_columns) {
+                const xyzz<F> &sum = sums[(of_rows + bit) * blocks];
+                xyzz_add(acc, hex ? xyzz_turned(sum) : sum);
+            }
         }
         xyzz_add(job->set_sum[r.set + w], acc);
     }
+    for (u32 k = 0; r.folded != NO_SET && k < folded_blocks(r.shape); k++, sums++)
+        xyzz_add(job->set_sum[job->shape.sets], xyzz<F>{sums->x, neg(sums->y), sums->zz, sums->zzz});
 }
 
 /* Adds the slice's share to set_sum. scalars: of the slice. */
@@ -338,16 +432,24 @@ cuzk_status msm_slice(msm_job<F> *job, const affine<F> *bases, const affine<F> *
     u32 *const host_starts = (u32 *)d->pinned[0];
     if (starts * sizeof(u32) > PINNED_BINS) return ZK_FAIL(err, CUZK_INTERNAL, "msm: %zu bins", bins);
     u32 blocks = ceil_div(n, SORT_THREADS);
-    if (blocks > 8u * (u32)d->multiprocessors) blocks = 8u * (u32)d->multiprocessors;
+    if (blocks > DIGIT_BLOCKS * (u32)d->multiprocessors) blocks = DIGIT_BLOCKS * (u32)d->multiprocessors;
     ZK_CUDA_TRY(cudaMemsetAsync(job->w.bin_count, 0, bins * sizeof(u32), d->main));
-    ZK_RUN_BARRIERS(center_scalars, blocks, SORT_THREADS, bins * sizeof(u32), d->main, job->w.limbs, job->w.bin_count,
-                    scalars, n, s);
+    if (job->w.base_x) { /* beside the digits, which leave the memory to it */
+        ZK_CUDA_TRY(cudaEventRecord(d->fork, d->main));
+        ZK_CUDA_TRY(cudaStreamWaitEvent(d->lane[0], d->fork, 0));
+    }
+    auto digits = s.is_hexagons() ? hexagon_codes : center_scalars;
+    ZK_RUN_BARRIERS(digits, blocks, SORT_THREADS, bins * sizeof(u32), d->main, job->w.limbs, job->w.bin_count, scalars,
+                    n, s);
+    if (job->w.base_x) {
+        ZK_RUN(spread_x, ceil_div((u64)4 * n, 256), 256, 0, d->lane[0], job->w.base_x, (const affine<fp> *)bases, n);
+        ZK_CUDA_TRY(cudaEventRecord(d->joined[0], d->lane[0]));
+        ZK_CUDA_TRY(cudaStreamWaitEvent(d->main, d->joined[0], 0));
+    }
     ZK_RUN_BARRIERS(bin_offsets, s.units, SORT_THREADS, 0, d->main, job->w.bin_start, job->w.bin_cursor,
                     job->w.bin_count, s.bins());
     ZK_CUDA_TRY(cudaMemcpyAsync(host_starts, job->w.bin_start, starts * sizeof(u32), cudaMemcpyDeviceToHost, d->main));
     ZK_CUDA_TRY(cudaEventRecord(d->fork, d->main));
-    if (job->w.base_x)
-        ZK_RUN(spread_x, ceil_div((u64)4 * n, 256), 256, 0, d->main, job->w.base_x, (const affine<fp> *)bases, n);
     job->units_sorted = 0;
     while (job->units_sorted < s.units && job->units_sorted < job->config.buffers) ZK_TRY(sort_unit(job, err));
     for (u32 i = 0; i < lanes; i++) {
@@ -433,8 +535,26 @@ cuzk_status msm_allocate(msm_job<F> *job, workspace_piece *piece, const zk_cuda_
     }
 }
 
+/* sum over digits of B^i set_sum: B = 1 + L (1 + z), L the side */
+template <class F> xyzz<F> msm_total_hexagons(const msm_job<F> &job) {
+    const u32 side = job.shape.hex.side;
+    xyzz<F> acc = job.set_sum[job.shape.sets];
+    for (u32 set = job.shape.sets; set-- > 0;) {
+        xyzz<F> both = xyzz_turned(acc), product = xyzz<F>::infinity();
+        xyzz_add(both, acc);
+        for (u32 bit = log2_of(side) + 1; bit-- > 0;) {
+            xyzz_double(product);
+            if (side >> bit & 1) xyzz_add(product, both);
+        }
+        xyzz_add(acc, product);
+        xyzz_add(acc, job.set_sum[set]);
+    }
+    return acc;
+}
+
 /* sum over sets of 2^offset set_sum */
 template <class F> affine<F> msm_total(const msm_job<F> &job) {
+    if (job.shape.is_hexagons()) return to_affine(msm_total_hexagons(job));
     xyzz<F> acc = xyzz<F>::infinity();
     for (u32 set = job.shape.sets; set-- > 0;) {
         if (set + 1 < job.shape.sets)

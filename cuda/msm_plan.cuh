@@ -9,6 +9,10 @@
  * windows of 25 and 26 bits that is 10 n and 2^24 or 2^25 a set, so that fewer sets (more planes) help twice: they cost
  * less, and let windows be wider.
  *
+ * Or the digits are hexagons of Z[z] (hexagon.cuh): a window is a digit, a set the buckets of one digit, and there are
+ * no stored multiples. Sorting and bucket sums are the same; what differs are the kernels that make digits, the sums
+ * over a set's buckets, and how sets are put together.
+ *
  * The entries (bucket, point) are sorted by three steps, each of which needs only counts of the step before: a unit
  * (one or more sets) is split into bins by the top bits of the bucket, a range of bins is split into groups of up to
  * 512 buckets, and a block sorts a group in shared memory. Ranges are what lanes work on, one after the other; a lane
@@ -43,7 +47,8 @@ constexpr u32 LEAST_SLICE = 4096;     /* points worked on at once when memory is
 constexpr u32 SORT_TILE = SORT_THREADS * SORT_ITEMS; /* entries that a block sorts in shared memory */
 
 struct msm_shape {
-    window_plan windows; /* w = plane * sets + set */
+    hexagons hex;        /* hex.digits == 0: signed windows */
+    window_plan windows; /* w = plane * sets + set; of hexagons offset[w + 1] - offset[w] is the width */
     u32 planes, sets;
     u32 width;                        /* of the widest set; a set has room for 2^(width-1) buckets */
     u32 unit_sets, units;             /* sets sorted together */
@@ -60,11 +65,12 @@ struct msm_shape {
         const u32 left = sets - unit * unit_sets;
         return left < unit_sets ? left : unit_sets;
     }
+    bool is_hexagons() const { return hex.digits != 0; }
     u32 windows_of(u32 unit) const; /* number of windows whose set is in the unit */
 };
 
-/* Windows for n points, the cheapest by count, or at least `windows` if that is not 0. False if planes and distance do
- * not cover a scalar. */
+/* Windows for n points, the cheapest by count, or at least `windows` if that is not 0; ZK_CUDA_HEXAGONS more: so many
+ * hexagons, if there is one plane. False if planes and distance do not cover a scalar. */
 bool plan_shape(msm_shape *shape, size_t n, u32 planes, u32 distance, u32 windows);
 /* Additions of an MSM over n points. */
 double msm_additions(const msm_shape &shape, double n);

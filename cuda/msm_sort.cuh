@@ -10,14 +10,17 @@ namespace zk {
  * bin. Shared memory: 4 units bins bytes. */
 __global__ void __launch_bounds__(SORT_THREADS)
     center_scalars(u32 *limbs, u32 *bin_count, const fr *scalars, u32 n, msm_shape shape);
+/* The same for hexagons. codes: [digits][n], of hexagon.cuh. */
+__global__ void __launch_bounds__(SORT_THREADS)
+    hexagon_codes(u32 *codes, u32 *bin_count, const fr *scalars, u32 n, msm_shape shape);
 /* A block a unit: start ([units][bins + 1]) and cursor ([units][bins]) from counts. */
 __global__ void __launch_bounds__(SORT_THREADS) bin_offsets(u32 *start, u32 *cursor, const u32 *count, u32 bins);
 
 /* The windows of one unit. */
 struct unit_window {
-    u32 bit, width;
-    u32 key; /* bucket number of digit 1 in the unit */
-    u32 ref; /* of point 0 in the window's plane */
+    u32 bit, width; /* of hexagons `bit` is the digit's number */
+    u32 key;        /* number of the set's first bucket in the unit */
+    u32 ref;        /* of point 0 in the window's plane */
 };
 struct unit_windows {
     u32 count;
@@ -27,6 +30,8 @@ struct unit_windows {
  */
 __global__ void __launch_bounds__(SORT_THREADS)
     split_bins(uint2 *entries, u32 *cursor, const u32 *limbs, u32 n, unit_windows windows, u32 tiles, u32 bin_shift);
+__global__ void __launch_bounds__(SORT_THREADS)
+    split_codes(uint2 *entries, u32 *cursor, const u32 *codes, u32 n, unit_windows windows, u32 tiles, u32 bin_shift);
 
 /* A range of bins, or a part of one, of a unit's entries. */
 struct sort_range {

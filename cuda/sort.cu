@@ -54,6 +54,31 @@ __global__ void __launch_bounds__(SORT_THREADS)
         if (counts[k]) atomicAdd(&bin_count[k], counts[k]);
 }
 
+__global__ void __launch_bounds__(SORT_THREADS)
+    hexagon_codes(u32 *codes, u32 *bin_count, const fr *scalars, u32 n, msm_shape shape) {
+    ZK_DYNAMIC_SHARED(u32, counts);
+    const u32 bins = shape.units << shape.bin_bits, shift = shape.bin_shift(0), set_bits = shape.hex.key_bits();
+    __shared__ u32 first_bin[MAX_HEXAGONS], first_key[MAX_HEXAGONS]; /* of a digit: its unit's bins, its keys there */
+    if (threadIdx.x < shape.hex.digits) {
+        const u32 unit = threadIdx.x / shape.unit_sets;
+        first_bin[threadIdx.x] = unit << shape.bin_bits;
+        first_key[threadIdx.x] = (threadIdx.x - unit * shape.unit_sets) << set_bits;
+    }
+    for (u32 k = threadIdx.x; k < bins; k += SORT_THREADS) counts[k] = 0;
+    __syncthreads();
+    for (u32 i = blockIdx.x * SORT_THREADS + threadIdx.x; i < n; i += gridDim.x * SORT_THREADS) {
+        hexagon_digits(load(&scalars[i]), shape.hex, [&](u32 digit, u32 code) {
+            codes[(size_t)digit * n + i] = code;
+            if (code == HEXAGON_NONE) return;
+            const u32 key = first_key[digit] + (code & ~HEXAGON_NEGATIVE);
+            atomicAdd(&counts[first_bin[digit] + (key >> shift)], 1u);
+        });
+    }
+    __syncthreads();
+    for (u32 k = threadIdx.x; k < bins; k += SORT_THREADS)
+        if (counts[k]) atomicAdd(&bin_count[k], counts[k]);
+}
+
 /* Exclusive scan of the OWN values of each of a block's threads; before[k] is of the thread's value k. */
 __device__ inline void scan_owned(u32 *shared, u32 *before, const u32 *own, u32 *total) {
     before[0] = block_scan(shared, own[0] + own[1], total);
@@ -89,8 +114,10 @@ __device__ inline void split_tile(uint2 *out, u32 *cursor, u32 shift, u32 mask, 
     for (u32 k = 0; k < OWN; k++) count[OWN * t + k] = 0;
     __syncthreads();
 #pragma unroll
+    for (u32 j = 0; j < SORT_ITEMS; j++) rank[j] = load(j, &item[j]) ? 0 : NO_RANK; /* all before one is waited for */
+#pragma unroll
     for (u32 j = 0; j < SORT_ITEMS; j++)
-        rank[j] = load(j, &item[j]) ? atomicAdd(&count[(item[j].x >> shift) & mask], 1u) : NO_RANK;
+        if (rank[j] != NO_RANK) rank[j] = atomicAdd(&count[(item[j].x >> shift) & mask], 1u);
     __syncthreads();
     for (u32 k = 0; k < OWN; k++) own[k] = count[OWN * t + k];
     scan_owned(scan, before, own, &total);
@@ -126,6 +153,22 @@ __global__ void __launch_bounds__(SORT_THREADS)
     });
 }
 
+__global__ void __launch_bounds__(SORT_THREADS)
+    split_codes(uint2 *entries, u32 *cursor, const u32 *codes, u32 n, unit_windows windows, u32 tiles, u32 bin_shift) {
+    const unit_window w = windows.at[blockIdx.x / tiles];
+    const u32 from = blockIdx.x % tiles * SORT_TILE + threadIdx.x;
+    codes += (size_t)w.bit * n;
+    split_tile(entries, cursor, bin_shift, 0xffffffffu, [&](u32 j, uint2 *item) {
+        const u32 i = from + j * SORT_THREADS;
+        if (i >= n) return false;
+        const u32 code = codes[i];
+        if (code == HEXAGON_NONE) return false;
+        item->x = w.key + (code & ~HEXAGON_NEGATIVE);
+        item->y = (w.ref + i) | (code & HEXAGON_NEGATIVE);
+        return true;
+    });
+}
+
 __global__ void __launch_bounds__(SORT_THREADS) count_groups(u32 *group_count, sort_range range, u32 tiles) {
     __shared__ u32 count[SORT_SPLIT];
     const u32 t = threadIdx.x, b = blockIdx.x / tiles, mask = (1u << range.sub_bits) - 1;
@@ -136,8 +179,15 @@ __global__ void __launch_bounds__(SORT_THREADS) count_groups(u32 *group_count, s
     if (to - from > SORT_TILE) to = from + SORT_TILE;
     for (u32 k = 0; k < OWN; k++) count[OWN * t + k] = 0;
     __syncthreads();
-    for (u32 p = from + t; p < to; p += SORT_THREADS)
-        atomicAdd(&count[(range.entries[p].x >> range.low_bits) & mask], 1u);
+    u32 key[SORT_ITEMS];
+#pragma unroll
+    for (u32 j = 0; j < SORT_ITEMS; j++) {
+        const u32 p = from + j * SORT_THREADS + t;
+        key[j] = p < to ? range.entries[p].x : 0;
+    }
+#pragma unroll
+    for (u32 j = 0; j < SORT_ITEMS; j++)
+        if (from + j * SORT_THREADS + t < to) atomicAdd(&count[(key[j] >> range.low_bits) & mask], 1u);
     __syncthreads();
     for (u32 k = 0; k < OWN; k++)
         if (count[OWN * t + k]) atomicAdd(&group_count[(b << range.sub_bits) + OWN * t + k], count[OWN * t + k]);
@@ -180,7 +230,7 @@ __global__ void __launch_bounds__(SORT_THREADS)
 /* ---- pairs ---- */
 
 /* m entries after r rounds */
-ZK_HD u32 entries_after(u32 m, u32 r) { return (u32)(((u64)m + ((u64)1 << r) - 1) >> r); }
+ZK_HD u32 entries_after(u32 m, u32 r) { return (m >> r) + ((m & ((1u << r) - 1)) != 0); }
 ZK_HD u32 pairs_in(u32 m, u32 round) { return entries_after(m, round - 1) >> 1; }
 
 /* What a bucket adds in a round; pair q is entries 2q and 2q + 1. */
@@ -192,97 +242,190 @@ struct bucket_round {
     __device__ u32 entry(u32 e) const { return refs ? refs[e] : e < sums ? first + e : leftover; }
     __device__ uint2 pair(u32 q) const { return make_uint2(entry(2 * q), entry(2 * q + 1)); }
 };
+/* A thread's bucket between rounds. */
+struct bucket_state {
+    u32 m;        /* entries */
+    u32 first;    /* place of the first sum of the last round */
+    u32 leftover; /* the entry after these sums, if there is one */
+    /* What it adds in a round, its pairs from place `at` on; there are some. */
+    __device__ bucket_round next(u32 round, u32 at, u32 *ref, const u32 *refs) {
+        const u32 left = entries_after(m, round - 1);
+        bucket_round b = {refs, 0, REF_POOL | first, leftover};
+        if (!refs) b.sums = entries_after(m, round - 2) >> 1;
+        if (left & 1) leftover = b.entry(left - 1);
+        if (left == 2) *ref = REF_POOL | at;
+        first = at;
+        return b;
+    }
+};
 
-constexpr u32 ALONE = 32; /* pairs that one thread writes; more are spread over the block */
-__global__ void __launch_bounds__(SORT_THREADS)
-    plan_groups(uint2 *pairs, u32 *grid, u32 *round_count, u32 *sorted, const uint2 *entries, const u32 *group_start,
-                u32 low_bits, round_places places) {
-    __shared__ u32 local[SORT_TILE], count[SORT_SPLIT], scan[SORT_THREADS], round_first, n_large;
-    __shared__ bucket_round large[SORT_SPLIT];
-    __shared__ u32 large_at[SORT_SPLIT], large_pairs[SORT_SPLIT];
-    const u32 t = threadIdx.x, buckets = 1u << low_bits, mask = buckets - 1;
-    const u32 begin = group_start[blockIdx.x], m = group_start[blockIdx.x + 1] - begin;
-    const bool fits = m <= SORT_TILE;
-    u32 total;
-    grid += (size_t)blockIdx.x << low_bits;
-    entries += begin;
-    sorted += begin;
+/* So many rounds are planned at a time, each with 16 bits of a word for its pairs, which are gathered in shared memory.
+ */
+constexpr u32 ROUNDS_TOGETHER = 4, ROUND_BITS = 64 / ROUNDS_TOGETHER;
+static_assert(SORT_TILE < 1u << ROUND_BITS, "the pairs of a round fit its bits");
+ZK_HD u32 of_round(u64 word, u32 q) { return (u32)(word >> q * ROUND_BITS) & ((1u << ROUND_BITS) - 1); }
 
-    /* count, then place the refs by bucket */
-    uint2 item[SORT_ITEMS];
-    u32 rank[SORT_ITEMS];
-    for (u32 k = 0; k < OWN; k++) count[OWN * t + k] = 0;
-    __syncthreads();
-    if (fits) {
+struct plan_shared {
+    u64 scan[SORT_THREADS];
+    u32 count[SORT_SPLIT], round_first[ROUNDS_TOGETHER];
+    u32 single[SORT_SPLIT]; /* of a group that fits: the last entry of buckets with an odd number of them */
+    union {
+        uint2 staged[SORT_TILE];
+        struct {
+            bucket_round round[SORT_SPLIT];
+            u32 at[SORT_SPLIT], pairs[SORT_SPLIT], n;
+        } large;
+    };
+};
+
+/* A group that fits shared memory: the pairs of the first round are its entries, placed by bucket. */
+__device__ inline void plan_small_group(plan_shared &shared, uint2 *pairs, u32 *grid, u32 *round_count,
+                                        const uint2 *entries, u32 m, u32 buckets, const round_places &places) {
+    const u32 t = threadIdx.x;
+    u32 item[SORT_ITEMS], where[SORT_ITEMS]; /* the ref; the key, then the number in its bucket, and the bucket */
 #pragma unroll
-        for (u32 j = 0; j < SORT_ITEMS; j++) {
-            const u32 p = j * SORT_THREADS + t;
-            item[j] = p < m ? entries[p] : make_uint2(0, 0);
-            item[j].x &= mask;
-            rank[j] = p < m ? atomicAdd(&count[item[j].x], 1u) : NO_RANK;
-        }
-    } else {
-        for (u32 p = t; p < m; p += SORT_THREADS) atomicAdd(&count[entries[p].x & mask], 1u);
+    for (u32 j = 0; j < SORT_ITEMS; j++) {
+        const u32 p = j * SORT_THREADS + t;
+        const uint2 e = p < m ? entries[p] : make_uint2(NO_RANK, 0);
+        where[j] = e.x;
+        item[j] = e.y;
     }
-    __syncthreads();
-    u32 own[OWN], start[OWN];
-    for (u32 k = 0; k < OWN; k++) own[k] = count[OWN * t + k];
-    scan_owned(scan, start, own, &total);
-    for (u32 k = 0; k < OWN; k++) count[OWN * t + k] = start[k];
-    __syncthreads();
-    if (fits) {
 #pragma unroll
-        for (u32 j = 0; j < SORT_ITEMS; j++)
-            if (rank[j] != NO_RANK) local[count[item[j].x] + rank[j]] = item[j].y;
-    } else {
-        for (u32 p = t; p < m; p += SORT_THREADS) {
-            const uint2 e = entries[p];
-            sorted[atomicAdd(&count[e.x & mask], 1u)] = e.y;
-        }
+    for (u32 j = 0; j < SORT_ITEMS; j++) {
+        if (j * SORT_THREADS + t >= m) continue;
+        const u32 bucket = where[j] & (buckets - 1);
+        where[j] = atomicAdd(&shared.count[bucket], 1u) << LOW_BITS | bucket;
     }
     __syncthreads();
-    const u32 *refs = fits ? local : sorted;
-
-    u32 first[OWN], leftover[OWN];
-    for (u32 k = 0; k < OWN; k++) {
-        first[k] = leftover[k] = 0;
-        if (OWN * t + k < buckets && own[k] < 2) grid[OWN * t + k] = own[k] ? refs[start[k]] : REF_NONE;
-    }
-    for (u32 round = 1; round <= (u32)MAX_ROUNDS; round++) {
-        u32 n[OWN];
-        for (u32 k = 0; k < OWN; k++) n[k] = pairs_in(own[k], round);
-        u32 at = block_scan(scan, n[0] + n[1], &total);
-        if (total == 0) break;
-        if (t == 0) {
-            round_first = places.first(round, atomicAdd(&round_count[round], total), total);
-            n_large = 0;
+    bucket_state own[OWN];
+    for (u32 k = 0; k < OWN; k++) own[k] = bucket_state{shared.count[OWN * t + k], 0, 0};
+#pragma unroll 1
+    for (u32 from = 1; from <= (u32)MAX_ROUNDS; from += ROUNDS_TOGETHER) {
+        u64 n = 0, sum;
+        for (u32 q = 0; q < ROUNDS_TOGETHER; q++)
+            for (u32 k = 0; k < OWN; k++) n += (u64)pairs_in(own[k].m, from + q) << q * ROUND_BITS;
+        const u64 before = block_scan(shared.scan, n, &sum);
+        if (t < ROUNDS_TOGETHER) {
+            const u32 here = of_round(sum, t);
+            if (here) shared.round_first[t] = places.first(from + t, atomicAdd(&round_count[from + t], here), here);
+        }
+        if (from == 1) { /* the first round's pairs of each bucket, and where they are staged */
+            u32 at = of_round(before, 0);
+            for (u32 k = 0; k < OWN; k++) {
+                shared.count[OWN * t + k] = at << 16 | own[k].m / 2;
+                at += own[k].m / 2;
+            }
+            __syncthreads();
+#pragma unroll
+            for (u32 j = 0; j < SORT_ITEMS; j++) {
+                if (where[j] == NO_RANK) continue;
+                const u32 bucket = where[j] & (SORT_SPLIT - 1), rank = where[j] >> LOW_BITS;
+                const u32 place = shared.count[bucket];
+                if (rank < 2 * (place & 0xffff))
+                    ((u32 *)shared.staged)[2 * (place >> 16) + rank] = item[j];
+                else
+                    shared.single[bucket] = item[j];
+            }
         }
         __syncthreads();
-        at += round_first;
+        u32 start = 0; /* of the round in what is staged */
+#pragma unroll 1
+        for (u32 q = 0; q < ROUNDS_TOGETHER; start += of_round(sum, q), q++) {
+            const u32 round = from + q;
+            u32 staged = start + of_round(before, q), at = shared.round_first[q] + of_round(before, q);
+            for (u32 k = 0; k < OWN; k++) {
+                u32 *const ref = &grid[OWN * t + k];
+                const u32 here = pairs_in(own[k].m, round);
+                if (round == 1) {
+                    own[k].leftover = shared.single[OWN * t + k];
+                    own[k].first = at;
+                    if (own[k].m < 2 && OWN * t + k < buckets) *ref = own[k].m ? own[k].leftover : REF_NONE;
+                    if (own[k].m == 2) *ref = REF_POOL | at;
+                } else if (here) {
+                    const bucket_round b = own[k].next(round, at, ref, nullptr);
+                    for (u32 p = 0; p < here; p++) shared.staged[staged + p] = b.pair(p);
+                }
+                staged += here;
+                at += here;
+            }
+        }
+        __syncthreads();
+        for (u32 p = t; p < start; p += SORT_THREADS) {
+            u32 q = 0, in_round = p;
+            while (in_round >= of_round(sum, q)) in_round -= of_round(sum, q++);
+            pairs[shared.round_first[q] + in_round] = shared.staged[p];
+        }
+        if (of_round(sum, ROUNDS_TOGETHER - 1) == 0) break;
+    }
+}
+
+/* A group that does not fit: its entries are sorted in global memory. */
+constexpr u32 ALONE = 32; /* pairs that one thread writes; more are spread over the block */
+__device__ inline void plan_large_group(plan_shared &shared, uint2 *pairs, u32 *grid, u32 *round_count, u32 *sorted,
+                                        const uint2 *entries, u32 m, u32 buckets, const round_places &places) {
+    const u32 t = threadIdx.x;
+    for (u32 p = t; p < m; p += SORT_THREADS) atomicAdd(&shared.count[entries[p].x & (buckets - 1)], 1u);
+    __syncthreads();
+    u32 count[OWN], start[OWN], total;
+    for (u32 k = 0; k < OWN; k++) count[k] = shared.count[OWN * t + k];
+    scan_owned((u32 *)shared.scan, start, count, &total);
+    for (u32 k = 0; k < OWN; k++) shared.count[OWN * t + k] = start[k];
+    __syncthreads();
+    for (u32 p = t; p < m; p += SORT_THREADS) {
+        const uint2 e = entries[p];
+        sorted[atomicAdd(&shared.count[e.x & (buckets - 1)], 1u)] = e.y;
+    }
+    __syncthreads();
+    bucket_state own[OWN];
+    for (u32 k = 0; k < OWN; k++) {
+        own[k] = bucket_state{count[k], 0, 0};
+        if (OWN * t + k < buckets && count[k] < 2) grid[OWN * t + k] = count[k] ? sorted[start[k]] : REF_NONE;
+    }
+    auto &large = shared.large;
+    for (u32 round = 1; round <= (u32)MAX_ROUNDS; round++) {
+        u32 n[OWN];
+        for (u32 k = 0; k < OWN; k++) n[k] = pairs_in(own[k].m, round);
+        u32 at = block_scan((u32 *)shared.scan, n[0] + n[1], &total);
+        if (total == 0) break;
+        if (t == 0) {
+            shared.round_first[0] = places.first(round, atomicAdd(&round_count[round], total), total);
+            large.n = 0;
+        }
+        __syncthreads();
+        at += shared.round_first[0];
         for (u32 k = 0; k < OWN; k++) {
             if (!n[k]) continue;
-            const u32 left = entries_after(own[k], round - 1);
-            bucket_round b = {round == 1 ? refs + start[k] : nullptr, 0, REF_POOL | first[k], leftover[k]};
-            if (round > 1) b.sums = entries_after(own[k], round - 2) >> 1;
-            if (left & 1) leftover[k] = b.entry(left - 1);
-            if (left == 2) grid[OWN * t + k] = REF_POOL | at;
+            const bucket_round b = own[k].next(round, at, &grid[OWN * t + k], round == 1 ? sorted + start[k] : nullptr);
             if (n[k] <= ALONE) {
                 for (u32 q = 0; q < n[k]; q++) pairs[at + q] = b.pair(q);
             } else {
-                const u32 slot = atomicAdd(&n_large, 1u);
-                large[slot] = b;
-                large_at[slot] = at;
-                large_pairs[slot] = n[k];
+                const u32 slot = atomicAdd(&large.n, 1u);
+                large.round[slot] = b;
+                large.at[slot] = at;
+                large.pairs[slot] = n[k];
             }
-            first[k] = at;
             at += n[k];
         }
         __syncthreads();
-        for (u32 slot = 0; slot < n_large; slot++) {
-            const bucket_round b = large[slot];
-            for (u32 q = t; q < large_pairs[slot]; q += SORT_THREADS) pairs[large_at[slot] + q] = b.pair(q);
+        for (u32 slot = 0; slot < large.n; slot++) {
+            const bucket_round b = large.round[slot];
+            for (u32 q = t; q < large.pairs[slot]; q += SORT_THREADS) pairs[large.at[slot] + q] = b.pair(q);
         }
     }
+}
+
+__global__ void __launch_bounds__(SORT_THREADS, 4)
+    plan_groups(uint2 *pairs, u32 *grid, u32 *round_count, u32 *sorted, const uint2 *entries, const u32 *group_start,
+                u32 low_bits, round_places places) {
+    __shared__ plan_shared shared;
+    const u32 begin = group_start[blockIdx.x], m = group_start[blockIdx.x + 1] - begin;
+    grid += (size_t)blockIdx.x << low_bits;
+    for (u32 k = 0; k < OWN; k++) shared.count[OWN * threadIdx.x + k] = 0;
+    __syncthreads();
+    if (m <= SORT_TILE)
+        plan_small_group(shared, pairs, grid, round_count, entries + begin, m, 1u << low_bits, places);
+    else
+        plan_large_group(shared, pairs, grid, round_count, sorted + begin, entries + begin, m, 1u << low_bits, places);
 }
 
 } // namespace zk

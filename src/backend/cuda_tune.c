@@ -159,8 +159,10 @@ static cuzk_status measure_size(zk_tuning_entry *entry, const bench *b, unsigned
     ZK_TRY(measure(&s.best_ms, &s.expected, true, b, s.n, s.best, err));
     double rule_ms = s.best_ms;
     unsigned windows = complete(b, s.n, s.best).windows;
-    for (unsigned k = windows < 12 ? 10 : windows - 2; k <= windows + 2; k++)
-        if (k != windows) ZK_TRY(try_way(&s, (zk_cuda_msm_way){.windows = k}, err));
+    unsigned count = windows % ZK_CUDA_HEXAGONS;
+    for (unsigned kind = 0; kind <= ZK_CUDA_HEXAGONS; kind += ZK_CUDA_HEXAGONS) /* of signed digits, of hexagons */
+        for (unsigned k = count < 12 ? 10 : count - 2; k <= count + 2; k++)
+            if (kind + k != windows) ZK_TRY(try_way(&s, (zk_cuda_msm_way){.windows = kind + k}, err));
     zk_cuda_msm_way from = s.best;
     for (unsigned k = 0; k < sizeof lanes / sizeof lanes[0]; k++) {
         zk_cuda_msm_way way = {from.windows, 0, lanes[k]};

@@ -13,7 +13,7 @@
 struct zk_json_writer;
 
 #define ZK_TUNING_FORMAT 1
-#define ZK_TUNING_KERNELS 1 /* raised when a change of the kernels makes older tables worthless */
+#define ZK_TUNING_KERNELS 2 /* raised when a change of the kernels makes older tables worthless */
 #define ZK_TUNING_MAX_ENTRIES 64
 
 typedef struct zk_tuning_entry {

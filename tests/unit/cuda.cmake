@@ -24,7 +24,7 @@ if(CMAKE_CXX_COMPILER)
   cuzk_cuda_host_test(test_cuda_field_chains ${field_test} DEFINE ZK_PTX_ON_HOST LINK zk_field zk_base LISTS check full unit)
 
   # Everything else of cuda/ as C++ with kernels run by emulate.cpp.
-  set(emulated compact device msm_common msm_g1 msm_g2 ntt points points_g1 points_g2 pool prepare signs sort synthesis synthesis_eval synthesis_witness)
+  set(emulated compact device hexagon msm_common msm_g1 msm_g2 ntt points points_g1 points_g2 pool prepare signs sort synthesis synthesis_eval synthesis_witness)
   list(TRANSFORM emulated REPLACE "(.+)" "${cuda_dir}/\\1.cu")
   set_source_files_properties(${emulated} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++")
   add_library(zk_cuda_emulated STATIC EXCLUDE_FROM_ALL ${emulated} ${cuda_dir}/emulate.cpp)
@@ -34,6 +34,8 @@ if(CMAKE_CXX_COMPILER)
   target_include_directories(zk_cuda_emulated PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   cuzk_cuda_host_test(test_cuda_msm ${CMAKE_CURRENT_LIST_DIR}/cuda_msm_test.cpp
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_curve zk_field zk_base LISTS full)
+  cuzk_cuda_host_test(test_cuda_hexagon ${CMAKE_CURRENT_LIST_DIR}/cuda_hexagon_test.cpp
+                       DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_field zk_base LISTS check full unit)
   cuzk_cuda_host_test(test_cuda_ntt ${CMAKE_CURRENT_LIST_DIR}/cuda_ntt_test.cpp
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_ntt zk_field zk_base LISTS full)
   cuzk_cuda_host_test(test_cuda_points ${CMAKE_CURRENT_LIST_DIR}/cuda_points_test.cpp

@@ -91,6 +91,20 @@ struct g2 {
     }
 };
 
+unsigned now_windows, now_entries, now_lanes; /* what is forced */
+void tune(unsigned windows, unsigned entries, unsigned lanes) {
+    now_windows = windows;
+    now_entries = entries;
+    now_lanes = lanes;
+    zk_cuda_msm_tune(device, windows, entries, lanes, 0);
+}
+/* Another number of hexagons each time, of those that take little memory for few points. */
+unsigned some_hexagons() {
+    static unsigned turn;
+    const unsigned least = EMULATED ? 20 : 12;
+    return ZK_CUDA_HEXAGONS + least + turn++ % (21 - least);
+}
+
 /* n bases [k_i] G and their logarithms: k_i = a + i b. */
 template <class G> struct problem {
     std::vector<typename G::affine> bases;
@@ -162,13 +176,18 @@ template <class G> void check(const problem<G> &p, const char *what) {
     zk_dptr bases = put(p.bases.data(), n * sizeof(typename G::affine));
     zk_dptr scalars = put(p.scalars.data(), n * sizeof(zk_fr));
     const zk_fr want = expected(p, n);
-    typename G::affine got;
-    memset(&got, 0xff, sizeof got);
-    if (n < 5000) poison();
-    ZK_CHECK_OK(G::msm(&got, bases, scalars, n, &err), err);
+    const unsigned windows = now_windows;
+    for (int kind = 0; kind < (windows ? 1 : 2); kind++) { /* with signed windows, with hexagons */
+        typename G::affine got;
+        memset(&got, 0xff, sizeof got);
+        if (n < 5000) poison();
+        if (kind) tune(some_hexagons(), now_entries, now_lanes);
+        ZK_CHECK_OK(G::msm(&got, bases, scalars, n, &err), err);
+        expect<G>(&got, &want, what, n);
+        tune(windows, now_entries, now_lanes);
+    }
     zk_cuda_free(device, bases);
     zk_cuda_free(device, scalars);
-    expect<G>(&got, &want, what, n);
 }
 
 /* With planes of multiples, of all and of some of the bases. */
@@ -202,7 +221,7 @@ template <class G> void check_all(const problem<G> &p, const char *what) {
 void open_once() {
     cuzk_err err = {};
     if (!device) ZK_CHECK_OK(zk_cuda_open(&device, 0, POOL_BYTES, &err), err);
-    zk_cuda_msm_tune(device, 0, 0, 0, 0); /* which a case that failed may have left otherwise */
+    tune(0, 0, 0); /* which a case that failed may have left otherwise */
 }
 
 template <class G> void sizes() {
@@ -257,9 +276,9 @@ template <class G> void hard_scalars() {
     for (const zk_fr &s : all) {
         for (size_t i = 0; i < n; i++) p.scalars[i] = s;
         check_all(p, "equal scalars");
-        zk_cuda_msm_tune(device, 0, 100, 3, 0); /* bins that do not fit into a range */
+        tune(0, 100, 3); /* bins that do not fit into a range */
         check(p, "equal scalars in parts");
-        zk_cuda_msm_tune(device, 0, 0, 0, 0);
+        tune(0, 0, 0);
     }
     for (size_t i = 0; i < n; i++) p.scalars[i] = all[i % (sizeof all / sizeof all[0])];
     check_all(p, "mixed scalars");
@@ -268,7 +287,7 @@ template <class G> void hard_scalars() {
     /* every window width: the largest and smallest digits at each */
     const unsigned fewest = EMULATED ? 20 : G::group == 0 ? 10 : 12; /* fewer in G2 take more memory than there is */
     for (unsigned windows = fewest; windows <= 63; windows += EMULATED ? 9 : windows < 30 ? 1 : 7) {
-        zk_cuda_msm_tune(device, windows, windows % 3 ? 0 : 500 * (1 + windows % 5), windows % 4, 0);
+        tune(windows, windows % 3 ? 0 : 500 * (1 + windows % 5), windows % 4);
         for (size_t i = 0; i < n; i++) {
             zk_fr two, e = zk_fr_zero;
             zk_fr_from_u64(&two, 2);
@@ -283,9 +302,13 @@ template <class G> void hard_scalars() {
             p.scalars[i] = e;
         }
         check(p, "window width");
+        if (windows <= 20) {
+            tune(ZK_CUDA_HEXAGONS + windows, now_entries, now_lanes);
+            check(p, "hexagons");
+        }
         check_stored(p, 2 + windows % 5, 255 / (2 + windows % 5) + 1 + windows % 7, "window width");
     }
-    zk_cuda_msm_tune(device, 0, 0, 0, 0);
+    tune(0, 0, 0);
 }
 
 template <class G> void hard_points() {
@@ -690,15 +713,16 @@ template <class G> void short_memory() {
     const zk_fr want = expected(p, n);
     for (size_t i = 0; i < n; i++)
         if (bits[i / 64] >> i % 64 & 1) zk_fr_add(&sum, &sum, &p.logs[i]);
-    for (int kind = 0; kind < 5; kind++) {
+    for (int kind = 0; kind < 7; kind++) { /* 5, 6: an MSM and a streamed one with hexagons */
         size_t best, least;
+        tune(kind < 5 ? 0 : ZK_CUDA_HEXAGONS + (EMULATED ? 20 : 18), 0, 0);
         b.planes = kind == 1 ? 2 : 1;
-        if (kind < 2)
+        if (kind < 2 || kind == 5)
             zk_cuda_msm_bytes(&best, &least, device, &b);
         else if (kind == 2)
             zk_cuda_masked_sum_bytes(&best, &least, device, G::group, n);
         else
-            zk_cuda_streamed_bytes(&best, &least, device, G::group, kind - 3, n);
+            zk_cuda_streamed_bytes(&best, &least, device, G::group, kind == 4, n);
         ZK_CHECKF(least <= best && best < zk_cuda_bytes_free(device), "%d: %zu %zu of %zu", kind, least, best,
                   zk_cuda_bytes_free(device));
         for (size_t room : {best, (best + least) / 2, least, least - 512}) {
@@ -709,11 +733,12 @@ template <class G> void short_memory() {
             typename G::affine got;
             memset(&got, 0xff, sizeof got);
             cuzk_err failure = {};
-            const cuzk_status status = kind == 0   ? G::msm(&got, b.points, scalars, n, &failure)
-                                       : kind == 1 ? G::stored(&got, &b, scalars, n, &failure)
-                                       : kind == 2 ? G::masked(&got, b.points, mask, n, &failure)
-                                       : kind == 3 ? G::streamed(&got, p.bases.data(), scalars, n, &failure)
-                                                   : G::masked_streamed(&got, p.bases.data(), mask, n, &failure);
+            const cuzk_status status = kind == 0 || kind == 5 ? G::msm(&got, b.points, scalars, n, &failure)
+                                       : kind == 1            ? G::stored(&got, &b, scalars, n, &failure)
+                                       : kind == 2            ? G::masked(&got, b.points, mask, n, &failure)
+                                       : kind == 3 || kind == 6
+                                           ? G::streamed(&got, p.bases.data(), scalars, n, &failure)
+                                           : G::masked_streamed(&got, p.bases.data(), mask, n, &failure);
             ZK_CHECK(status == CUZK_OK || status == CUZK_OUT_OF_MEMORY);
             ZK_CHECKF((status == CUZK_OK) == (free_bytes >= least), "%d: %zu bytes, least %zu", kind, free_bytes,
                       least);
@@ -722,6 +747,7 @@ template <class G> void short_memory() {
             zk_cuda_free(device, hog);
         }
     }
+    tune(0, 0, 0);
     zk_cuda_close(device);
     device = full;
 }

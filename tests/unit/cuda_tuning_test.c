@@ -83,7 +83,7 @@ static void test_damage(void) {
     } changes[] = {{"\"format\": 1", "\"format\": 2"},
                    {"\"kernels\": ", "\"kernels\": 99"},
                    {"\"windows\": 40", "\"windows\": 9"},
-                   {"\"windows\": 40", "\"windows\": 65"},
+                   {"\"windows\": 40", "\"windows\": 85"},
                    {"\"lanes\": 6", "\"lanes\": 7"},
                    {"1048576", "1000"},
                    {"\"g2\"", "\"g3\""},
