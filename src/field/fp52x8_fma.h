@@ -64,6 +64,44 @@ ZK_INLINE void zk_fp52x4_mul(zk_fp52x8 *r, const zk_fp52x8 *a, const zk_fp52x8 *
     zk_fp52x4_finish(r, half, w, form);
 }
 
+/* r = a^2 / R. As zk_fp52x4_mul, but row j has only a_j^2 and a_j times 2 (a_(j+1) + a_(j+2) 2^52 + ...), in limbs
+ * below 2^52: all but the first take the bit that doubling drives out of the limb below. */
+ZK_INLINE void zk_fp52x4_sqr(zk_fp52x8 *r, const zk_fp52x8 *a, const int half, const zk_fp52_form form) {
+    /* pairs i + k = c, i <= k */
+#define PAIRS(c) ((c) < 0 || (c) > 14 ? 0 : (c) / 2 - ((c) > 7 ? (c)-7 : 0) + 1)
+#define START(c) ZK_V4_START(PAIRS(c) + ZK_REDUCTION_LOW(c), PAIRS((c)-1) + ZK_REDUCTION_HIGH(c), (c) > 0 && (c) < 8)
+    const zk_v4_constants c = zk_v4_constants_set();
+    const __m256d *m = (const __m256d *)zk_fp52_reduction_doubles;
+    __m256d once[8], twice[8], first_twice[8];
+    __m256i w[10];
+    ZK_UNROLL for (int i = 0; i < 8; i++) {
+        const __m256i limb = a->l[i].h[half], doubled = _mm256_add_epi64(limb, limb);
+        once[i] = zk_v4_double(limb);
+        first_twice[i] = zk_v4_double(doubled);
+        if (i < 2) continue;
+        const __m256i bit = _mm256_and_si256(_mm256_srli_epi64(a->l[i - 1].h[half], 51), zk_v4_set1(1));
+        twice[i] = zk_v4_double(_mm256_or_si256(doubled, bit));
+    }
+    ZK_UNROLL for (int i = 0; i < 8; i++) w[i] = START(i);
+    w[8] = START(8);
+    ZK_UNROLL for (int j = 0; j < 7; j++) {
+        zk_v4_step(&w[j], &w[j + 1], &once[j], once[j], c);
+        zk_v4_step(&w[j + 1], &w[j + 2], &first_twice[j + 1], once[j], c);
+        ZK_UNROLL for (int k = j + 2; k < 8; k++) zk_v4_step(&w[k], &w[k + 1], &twice[k], once[j], c);
+        const __m256d q = zk_v4_double(w[0]);
+        w[1] = _mm256_add_epi64(w[1], zk_v4_carry(w[0]));
+        w[9] = START(j + 9);
+        zk_v4_row(w + 1, m, q, c, 8);
+        ZK_UNROLL for (int k = 0; k < 8; k++) w[k] = w[k + 1];
+        w[8] = w[9];
+    }
+    zk_v4_step(&w[7], &w[8], &once[7], once[7], c);
+    zk_fp52x4_last_step(w, c);
+    zk_fp52x4_finish(r, half, w, form);
+#undef START
+#undef PAIRS
+}
+
 /* t = a b */
 ZK_INLINE void zk_fp52x4_product(zk_v8 t[16], const zk_fp52x8 *a, const zk_fp52x8 *b, const int half) {
     const zk_v4_constants c = zk_v4_constants_set();
@@ -79,33 +117,6 @@ ZK_INLINE void zk_fp52x4_product(zk_v8 t[16], const zk_fp52x8 *a, const zk_fp52x
         w[8] = ZK_START_PRODUCT(j + 9);
     }
     ZK_UNROLL for (int k = 0; k < 8; k++) t[8 + k].h[half] = w[k];
-}
-
-/* t = a^2. Row j adds a_j a_i, i > j, to columns 2j + 1 .. j + 8; the first two are complete then, and are doubled. */
-ZK_INLINE void zk_fp52x4_product_sqr(zk_v8 t[16], const zk_fp52x8 *a, const int half) {
-    const zk_v4_constants c = zk_v4_constants_set();
-    __m256d factor[8];
-    __m256i w[16];
-    ZK_UNROLL for (int i = 0; i < 8; i++) factor[i] = zk_v4_double(a->l[i].h[half]);
-    /* column c: pairs i + j = c with i > j have their low halves there, pairs with i + j = c - 1 their high ones */
-#define PAIRS(c) ((c) < 0 ? 0 : (c) < 8 ? ((c) + 1) / 2 : (c) < 14 ? (15 - (c)) / 2 : 0)
-#define START_SQUARE(c) ZK_V4_START(PAIRS(c), PAIRS((c)-1), 0)
-    ZK_UNROLL for (int i = 1; i < 9; i++) w[i] = START_SQUARE(i);
-    __m256i low = ZK_V4_START(1, 0, 0), high = ZK_V4_START(0, 1, 0);
-    zk_v4_step(&low, &high, &factor[0], factor[0], c);
-    t[0].h[half] = low;
-    ZK_UNROLL for (int j = 0; j < 7; j++) {
-        ZK_UNROLL for (int i = j + 1; i < 8; i++) zk_v4_step(&w[i + j], &w[i + j + 1], &factor[i], factor[j], c);
-        t[2 * j + 1].h[half] = _mm256_add_epi64(_mm256_add_epi64(w[2 * j + 1], w[2 * j + 1]), high);
-        low = _mm256_add_epi64(_mm256_add_epi64(w[2 * j + 2], w[2 * j + 2]), ZK_V4_START(1, 0, 0));
-        high = ZK_V4_START(0, 1, 0);
-        zk_v4_step(&low, &high, &factor[j + 1], factor[j + 1], c);
-        t[2 * j + 2].h[half] = low;
-        if (j < 6) w[j + 9] = START_SQUARE(j + 9);
-    }
-    t[15].h[half] = high;
-#undef START_SQUARE
-#undef PAIRS
 }
 
 ZK_INLINE void zk_fp52x4_montgomery(zk_fp52x8 *r, const zk_v8 t[16], const int half, const zk_fp52_form form) {
@@ -161,9 +172,6 @@ ZK_INLINE void zk_fp52x8_carry_factor(zk_fp52x8 *r, const zk_fp52x8 *a) {
 ZK_INLINE void zk_fp52x8_product(zk_v8 t[16], const zk_fp52x8 *a, const zk_fp52x8 *b) {
     ZK_BOTH_HALVES(zk_fp52x4_product(t, a, b, half));
 }
-ZK_INLINE void zk_fp52x8_product_sqr(zk_v8 t[16], const zk_fp52x8 *a) {
-    ZK_BOTH_HALVES(zk_fp52x4_product_sqr(t, a, half));
-}
 ZK_INLINE void zk_fp52x8_montgomery(zk_fp52x8 *r, zk_v8 t[16]) {
     ZK_BOTH_HALVES(zk_fp52x4_montgomery(r, t, half, ZK_FP52_LOOSE));
 }
@@ -177,14 +185,10 @@ ZK_INLINE void zk_fp52x8_mul(zk_fp52x8 *r, const zk_fp52x8 *a, const zk_fp52x8 *
     ZK_BOTH_HALVES(zk_fp52x4_mul(r, a, b, half, ZK_FP52_TIGHT));
 }
 ZK_INLINE void zk_fp52x8_sqr_loose(zk_fp52x8 *r, const zk_fp52x8 *a) {
-    zk_v8 t[16];
-    zk_fp52x8_product_sqr(t, a);
-    ZK_BOTH_HALVES(zk_fp52x4_montgomery(r, t, half, ZK_FP52_LOOSE));
+    ZK_BOTH_HALVES(zk_fp52x4_sqr(r, a, half, ZK_FP52_LOOSE));
 }
 ZK_INLINE void zk_fp52x8_sqr(zk_fp52x8 *r, const zk_fp52x8 *a) {
-    zk_v8 t[16];
-    zk_fp52x8_product_sqr(t, a);
-    ZK_BOTH_HALVES(zk_fp52x4_montgomery(r, t, half, ZK_FP52_TIGHT));
+    ZK_BOTH_HALVES(zk_fp52x4_sqr(r, a, half, ZK_FP52_TIGHT));
 }
 
 #endif
