@@ -69,7 +69,7 @@ const char *zk_point_verdict_text(zk_point_verdict verdict);
     void zk_##g##_serialize(uint8_t *bytes, const zk_##g##_affine *a); /* uncompressed */                              \
     zk_point_verdict zk_##g##_decompress(zk_##g##_affine *r, const uint8_t *bytes, bool check_subgroup);               \
     /* The same in parts, without the subgroup test. True: r->x is set and y is a root of *square; decompress_root     \
-     * then takes the smaller root (it is never zero: the curves' orders are odd). False: the verdict stands, OK for              \
+     * then takes the smaller root (it is never zero: the curves' orders are odd). False: the verdict stands, OK for   \
      * infinity. */                                                                                                    \
     bool zk_##g##_decompress_begin(zk_##g##_affine *r, zk_##field *square, zk_point_verdict *verdict,                  \
                                    const uint8_t *bytes);                                                              \

@@ -3,20 +3,15 @@
 #include <string.h>
 
 #include "base/pool.h"
-#include "curve/ifma/lanes.h"
-#include "field/cpu.h"
+#include "curve/lanes/lanes.h"
 #include "field/sqrt.h"
 
 #define LANES 8
 
-static bool in_lanes(size_t n) {
-#if ZK_HAVE_IFMA
-    /* A vector costs as much as about three points in scalar code. */
-    return n >= 3 && zk_cpu_can_ifma();
-#else
-    (void)n;
-    return false;
-#endif
+/* NULL: n points are faster one by one. */
+static const zk_curve_lanes *lanes_for(size_t n) {
+    const zk_curve_lanes *lanes = zk_curve_lanes_active();
+    return lanes && n >= lanes->least ? lanes : NULL;
 }
 
 /* ---- decoding ---- */
@@ -26,6 +21,7 @@ typedef struct decode_job {
     zk_point_verdict *verdicts;
     const uint8_t *const *bytes;
     size_t n;
+    const zk_curve_lanes *lanes;
 } decode_job;
 
 static void g1_range(void *ctx, size_t begin, size_t end, unsigned thread) {
@@ -42,12 +38,11 @@ static void g2_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     for (size_t i = begin; i < end; i++) job->verdicts[i] = zk_g2_decompress(&points[i], job->bytes[i], true);
 }
 
-#if ZK_HAVE_IFMA
-
 static bool bit(unsigned mask, size_t k) { return mask >> k & 1; }
 
 /* Up to eight points. Lanes without one repeat a point that is in the group. */
-static void g1_lanes(zk_g1_affine *r, zk_point_verdict *verdicts, const uint8_t *const *bytes, size_t n) {
+static void g1_lanes(const zk_curve_lanes *lanes, zk_g1_affine *r, zk_point_verdict *verdicts,
+                     const uint8_t *const *bytes, size_t n) {
     zk_g1_affine point[LANES];
     zk_fp square[LANES], root[LANES];
     unsigned open = 0, undecided;
@@ -59,7 +54,7 @@ static void g1_lanes(zk_g1_affine *r, zk_point_verdict *verdicts, const uint8_t 
             r[k] = point[k];
         root[k] = square[k];
     }
-    zk_fp_pow_lanes(root, zk_fp_sqrt_exponent);
+    lanes->fp_pow(root, zk_fp_sqrt_exponent);
     for (size_t k = 0; k < LANES; k++) {
         if (bit(open, k) && !zk_fp_sqrt_finish(&root[k], &square[k], &root[k])) {
             verdicts[k] = ZK_POINT_NOT_ON_CURVE;
@@ -70,7 +65,7 @@ static void g1_lanes(zk_g1_affine *r, zk_point_verdict *verdicts, const uint8_t 
         else
             point[k] = zk_g1_generator;
     }
-    unsigned inside = zk_g1_subgroup_lanes(&undecided, point);
+    unsigned inside = lanes->g1_subgroup(&undecided, point);
     for (size_t k = 0; k < LANES; k++) {
         if (!bit(open, k)) continue;
         bool in = bit(undecided, k) ? zk_g1_affine_is_in_subgroup(&point[k]) : bit(inside, k);
@@ -79,7 +74,8 @@ static void g1_lanes(zk_g1_affine *r, zk_point_verdict *verdicts, const uint8_t 
     }
 }
 
-static void g2_lanes(zk_g2_affine *r, zk_point_verdict *verdicts, const uint8_t *const *bytes, size_t n) {
+static void g2_lanes(const zk_curve_lanes *lanes, zk_g2_affine *r, zk_point_verdict *verdicts,
+                     const uint8_t *const *bytes, size_t n) {
     zk_g2_affine point[LANES];
     zk_fp2 square[LANES], root[LANES];
     zk_fp norm[LANES], d[LANES], power[LANES];
@@ -94,7 +90,7 @@ static void g2_lanes(zk_g2_affine *r, zk_point_verdict *verdicts, const uint8_t 
         zk_fp2_sqrt_norm(&norm[k], &square[k]);
         power[k] = norm[k];
     }
-    zk_fp_pow_lanes(power, zk_fp_sqrt_exponent);
+    lanes->fp_pow(power, zk_fp_sqrt_exponent);
     for (size_t k = 0; k < LANES; k++) {
         bool is_square = zk_fp_sqrt_finish(&power[k], &norm[k], &power[k]);
         if (bit(open & ~real, k) && !is_square) {
@@ -104,7 +100,7 @@ static void g2_lanes(zk_g2_affine *r, zk_point_verdict *verdicts, const uint8_t 
         zk_fp2_sqrt_half(&d[k], &square[k], &power[k]);
         power[k] = d[k];
     }
-    zk_fp_pow_lanes(power, zk_fp_inverse_sqrt_exponent);
+    lanes->fp_pow(power, zk_fp_inverse_sqrt_exponent);
     for (size_t k = 0; k < LANES; k++) {
         if (bit(open & real, k) && !zk_fp2_sqrt_var(&root[k], &square[k])) {
             verdicts[k] = ZK_POINT_NOT_ON_CURVE;
@@ -116,7 +112,7 @@ static void g2_lanes(zk_g2_affine *r, zk_point_verdict *verdicts, const uint8_t 
         else
             point[k] = zk_g2_generator;
     }
-    unsigned inside = zk_g2_subgroup_lanes(&undecided, point);
+    unsigned inside = lanes->g2_subgroup(&undecided, point);
     for (size_t k = 0; k < LANES; k++) {
         if (!bit(open, k)) continue;
         bool in = bit(undecided, k) ? zk_g2_affine_is_in_subgroup(&point[k]) : bit(inside, k);
@@ -131,7 +127,7 @@ static void g1_blocks(void *ctx, size_t begin, size_t end, unsigned thread) {
     const decode_job *job = ctx;
     (void)thread;
     for (size_t b = begin; b < end; b++)
-        g1_lanes((zk_g1_affine *)job->points + LANES * b, job->verdicts + LANES * b, job->bytes + LANES * b,
+        g1_lanes(job->lanes, (zk_g1_affine *)job->points + LANES * b, job->verdicts + LANES * b, job->bytes + LANES * b,
                  block_points(job->n, b));
 }
 
@@ -139,18 +135,13 @@ static void g2_blocks(void *ctx, size_t begin, size_t end, unsigned thread) {
     const decode_job *job = ctx;
     (void)thread;
     for (size_t b = begin; b < end; b++)
-        g2_lanes((zk_g2_affine *)job->points + LANES * b, job->verdicts + LANES * b, job->bytes + LANES * b,
+        g2_lanes(job->lanes, (zk_g2_affine *)job->points + LANES * b, job->verdicts + LANES * b, job->bytes + LANES * b,
                  block_points(job->n, b));
 }
 
-#else
-#define g1_blocks NULL
-#define g2_blocks NULL
-#define pairs_blocks NULL
-#endif
-
-static void run(zk_pool *pool, size_t n, zk_range_fn one_by_one, zk_range_fn blocks, void *job) {
-    if (in_lanes(n))
+static void run(zk_pool *pool, size_t n, const zk_curve_lanes *lanes, zk_range_fn one_by_one, zk_range_fn blocks,
+                void *job) {
+    if (lanes)
         zk_pool_for(pool, (n - 1) / LANES + 1, 1, blocks, job);
     else
         zk_pool_for(pool, n, 1, one_by_one, job);
@@ -158,25 +149,28 @@ static void run(zk_pool *pool, size_t n, zk_range_fn one_by_one, zk_range_fn blo
 
 void zk_g1_decompress_many(zk_g1_affine *r, zk_point_verdict *verdicts, const uint8_t *const *bytes, size_t n,
                            zk_pool *pool) {
-    decode_job job = {r, verdicts, bytes, n};
-    run(pool, n, g1_range, g1_blocks, &job);
+    decode_job job = {r, verdicts, bytes, n, lanes_for(n)};
+    run(pool, n, job.lanes, g1_range, g1_blocks, &job);
 }
 
 void zk_g2_decompress_many(zk_g2_affine *r, zk_point_verdict *verdicts, const uint8_t *const *bytes, size_t n,
                            zk_pool *pool) {
-    decode_job job = {r, verdicts, bytes, n};
-    run(pool, n, g2_range, g2_blocks, &job);
+    decode_job job = {r, verdicts, bytes, n, lanes_for(n)};
+    run(pool, n, job.lanes, g2_range, g2_blocks, &job);
 }
 
 /* ---- decoding of canonical points, membership ---- */
 
 #define GROUP(name) zk_g1_##name
+#define IN_LANES(name) g1_##name
 #define UNCOMPRESSED_BYTES ZK_G1_UNCOMPRESSED_BYTES
 #include "curve/many_group.inc"
 #undef GROUP
+#undef IN_LANES
 #undef UNCOMPRESSED_BYTES
 
 #define GROUP(name) zk_g2_##name
+#define IN_LANES(name) g2_##name
 #define UNCOMPRESSED_BYTES ZK_G2_UNCOMPRESSED_BYTES
 #include "curve/many_group.inc"
 
@@ -198,6 +192,7 @@ typedef struct pairs_job {
     const zk_g1_affine *p;
     const uint64_t (*pairs)[2];
     size_t n;
+    const zk_curve_lanes *lanes;
 } pairs_job;
 
 /* By the digits of a and b together: P, phi(P), and P + phi(P) = -phi^2(P). */
@@ -221,7 +216,6 @@ static void pairs_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     }
 }
 
-#if ZK_HAVE_IFMA
 static void pairs_blocks(void *ctx, size_t begin, size_t end, unsigned thread) {
     const pairs_job *job = ctx;
     (void)thread;
@@ -235,7 +229,7 @@ static void pairs_blocks(void *ctx, size_t begin, size_t end, unsigned thread) {
             p[k] = used ? job->p[first + k] : zk_g1_generator;
             if (k < n) memcpy(pair[k], job->pairs[first + k], sizeof pair[k]);
         }
-        zk_g1_mul_pairs_lanes(multiple, p, (const uint64_t(*)[2])pair);
+        job->lanes->g1_mul_pairs(multiple, p, (const uint64_t(*)[2])pair);
         for (size_t k = 0; k < n; k++)
             if (zk_g1_affine_is_infinity(&job->p[first + k])) zk_g1_set_infinity(&multiple[k]);
         if (zk_g1_batch_to_affine(r, multiple, n) != CUZK_OK) /* cannot fail for so few */
@@ -243,9 +237,8 @@ static void pairs_blocks(void *ctx, size_t begin, size_t end, unsigned thread) {
         memcpy(job->r + first, r, n * sizeof *r);
     }
 }
-#endif
 
 void zk_g1_mul_pairs_many(zk_g1_affine *r, const zk_g1_affine *p, const uint64_t (*pairs)[2], size_t n, zk_pool *pool) {
-    pairs_job job = {r, p, pairs, n};
-    run(pool, n, pairs_range, pairs_blocks, &job);
+    pairs_job job = {r, p, pairs, n, lanes_for(n)};
+    run(pool, n, job.lanes, pairs_range, pairs_blocks, &job);
 }

@@ -1,5 +1,5 @@
-/* Many points at a time: eight in the lanes of a vector where the CPU has AVX-512 IFMA, else one by one, and on all
- * threads of a pool. Results are those of the functions of curve.h.
+/* Many points at a time: eight in the lanes of vectors where the CPU has AVX-512 IFMA or AVX2, else one by one, and on
+ * all threads of a pool. Results are those of the functions of curve.h.
  */
 #ifndef ZK_CURVE_MANY_H
 #define ZK_CURVE_MANY_H

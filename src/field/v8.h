@@ -11,6 +11,7 @@
  * zk_v8_sub_in(old, lanes, a, b)  a - b in the lanes given, else old; zk_v8_and_in: a & b
  * zk_v8_zero_lanes          lanes that are 0;  zk_v8_negative_lanes: that are negative as signed numbers
  * zk_v8_load, store         any alignment;  zk_v8_store_row: 64-byte aligned
+ * zk_v8_swap_bytes          of each word;  zk_v8_store_first: the first four words, or all
  * zk_v8_strided(p, step)    lane k = p[k step]
  * zk_v8_to_u32, to_u16      the low halves and quarters
  * zk_v8_transpose(r, row)   r[i] lane k = row[k] lane i

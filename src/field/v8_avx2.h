@@ -62,6 +62,13 @@ ZK_INLINE zk_v8 zk_v8_strided(const uint64_t *p, const int step) {
 ZK_INLINE void zk_v8_store(void *p, zk_v8 a) {
     ZK_UNROLL for (int i = 0; i < 2; i++) _mm256_storeu_si256((__m256i *)p + i, a.h[i]);
 }
+ZK_INLINE zk_v8 zk_v8_swap_bytes(zk_v8 a) {
+    const __m256i reversed = _mm256_broadcastsi128_si256(_mm_set_epi64x(0x08090a0b0c0d0e0f, 0x0001020304050607));
+    ZK_EACH_HALF(zk_v8, _mm256_shuffle_epi8(a.h[i], reversed));
+}
+ZK_INLINE void zk_v8_store_first(void *p, zk_v8 a, const int n) {
+    ZK_UNROLL for (int i = 0; i < n / 4; i++) _mm256_storeu_si256((__m256i *)p + i, a.h[i]);
+}
 ZK_INLINE void zk_v8_store_row(void *p, zk_v8 a) {
     ZK_UNROLL for (int i = 0; i < 2; i++) _mm256_store_si256((__m256i *)p + i, a.h[i]);
 }

@@ -42,6 +42,13 @@ ZK_INLINE void zk_v8_store_row(void *p, zk_v8 a) { _mm512_store_si512(p, a); }
 ZK_INLINE __m256i zk_v8_to_u32(zk_v8 a) { return _mm512_cvtepi64_epi32(a); }
 ZK_INLINE __m128i zk_v8_to_u16(zk_v8 a) { return _mm512_cvtepi64_epi16(a); }
 
+ZK_INLINE zk_v8 zk_v8_swap_bytes(zk_v8 a) {
+    return _mm512_shuffle_epi8(a, _mm512_broadcast_i32x4(_mm_set_epi64x(0x08090a0b0c0d0e0f, 0x0001020304050607)));
+}
+ZK_INLINE void zk_v8_store_first(void *p, zk_v8 a, const int n) {
+    _mm512_mask_storeu_epi64(p, (__mmask8)((1u << n) - 1), a);
+}
+
 /* t + the low or high 52 bits of the product of the low 52 bits of a and b. */
 ZK_INLINE zk_v8 zk_v8_madd52lo(zk_v8 t, zk_v8 a, zk_v8 b) { return _mm512_madd52lo_epu64(t, a, b); }
 ZK_INLINE zk_v8 zk_v8_madd52hi(zk_v8 t, zk_v8 a, zk_v8 b) { return _mm512_madd52hi_epu64(t, a, b); }

@@ -1,7 +1,11 @@
 /* G1 and G2 in lanes, for every instruction set at hand; see lanes_group.inc. On a CPU with none every case passes
  * empty. */
+#include <sched.h>
+#include <stdatomic.h>
+
 #include "base/mem.h"
 #include "msm/lanes/lanes.h"
+#include "rounding_mode.h"
 #include "zk_test.h"
 
 static zk_pool *two_threads(void) {
@@ -55,14 +59,6 @@ static zk_fr fr_random(uint64_t *seed) {
 #define LANES_AT(k) zk_msm_g2_lanes_at(k)
 #include "lanes_group.inc"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#include <sched.h>
-#include <stdatomic.h>
-
-/* Without the flags of exceptions: plans are made by arithmetic that is not exact. */
-static unsigned mode_now(void) { return _mm_getcsr() & ~0x3fu; }
-
 enum { MODE_THREADS = 3 };
 typedef struct modes_read {
     atomic_int arrived;
@@ -109,18 +105,19 @@ static void test_rounding(void) {
         const zk_msm_g1_lanes *lanes = zk_msm_g1_lanes_at(v);
         for (size_t k = 0; k < sizeof modes / sizeof modes[0]; k++) {
             zk_g1 r;
-            _mm_setcsr(modes[k]);
+            mode_set(modes[k]);
+            const unsigned mode = mode_now();
             for (size_t n = 0; n <= N; n += N) {
                 ZK_CHECK_OK(lanes->msm(&r, s.bases, scalars, n, NULL, pool, &err), err);
-                ZK_CHECKF(mode_now() == modes[k], "%s: msm, mode %zu", lanes->name, k);
+                ZK_CHECKF(mode_now() == mode, "%s: msm, mode %zu", lanes->name, k);
                 ZK_CHECK_OK(lanes->masked_sum(&r, s.bases, bits, n, pool, &err), err);
-                ZK_CHECKF(mode_now() == modes[k], "%s: masked sum, mode %zu", lanes->name, k);
+                ZK_CHECKF(mode_now() == mode, "%s: masked sum, mode %zu", lanes->name, k);
                 ZK_CHECK_OK(lanes->subset_table_create(&table, s.bases, n, pool, &err), err);
                 ZK_CHECK_OK(lanes->subset_table_sum(&r, table, bits, n, pool, &err), err);
-                ZK_CHECKF(mode_now() == modes[k], "%s: subset table, mode %zu", lanes->name, k);
+                ZK_CHECKF(mode_now() == mode, "%s: subset table, mode %zu", lanes->name, k);
                 zk_mem_free(table);
                 ZK_CHECK_OK(lanes->fixed_mul(multiples, s.bases, &windows, scalars, n, pool, &err), err);
-                ZK_CHECKF(mode_now() == modes[k], "%s: multiples, mode %zu", lanes->name, k);
+                ZK_CHECKF(mode_now() == mode, "%s: multiples, mode %zu", lanes->name, k);
             }
             for (int i = 0; i < 2; i++) ZK_CHECK_OK(lanes->sums_create(&sums[i], &err), err);
             for (int i = 0; i < 2; i++) lanes->sums_add(sums[i], s.bases, N, &draw);
@@ -128,10 +125,10 @@ static void test_rounding(void) {
             zk_g1_affine *got = malloc(ZK_SUBGROUP_LANES * sizeof *got);
             ZK_CHECK(got);
             lanes->sums_get(got, sums[0], 0);
-            ZK_CHECKF(mode_now() == modes[k], "%s: subgroup sums, mode %zu", lanes->name, k);
+            ZK_CHECKF(mode_now() == mode, "%s: subgroup sums, mode %zu", lanes->name, k);
             free(got);
             for (int i = 0; i < 2; i++) zk_mem_free(sums[i]);
-            _mm_setcsr(usual);
+            mode_set(usual);
         }
         check_pool_modes(pool, usual);
     }
@@ -140,9 +137,6 @@ static void test_rounding(void) {
     free(scalars);
     free(multiples);
 }
-#else
-static void test_rounding(void) {}
-#endif
 
 ZK_TEST_MAIN(ZK_CASE(g1_msm_sizes), ZK_CASE(g2_msm_sizes), ZK_CASE(g1_msm_collisions), ZK_CASE(g2_msm_collisions),
              ZK_CASE(g1_masked), ZK_CASE(g2_masked), ZK_CASE(g1_fixed), ZK_CASE(g2_fixed), ZK_CASE(test_rounding))

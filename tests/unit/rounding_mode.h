@@ -1,0 +1,16 @@
+/* How doubles are rounded on this thread, for tests of code that changes it. */
+#ifndef ROUNDING_MODE_H
+#define ROUNDING_MODE_H
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+/* Without the flags of exceptions: plans are made by arithmetic that is not exact. */
+static inline unsigned mode_now(void) { return _mm_getcsr() & ~0x3fu; }
+static inline void mode_set(unsigned mode) { _mm_setcsr(mode); }
+#else
+static inline unsigned mode_now(void) { return 0; }
+static inline void mode_set(unsigned mode) { (void)mode; }
+#endif
+
+#endif
