@@ -6,9 +6,8 @@
 #include "base/mem.h"
 #include "cli/bench.h"
 #include "cli/commands.h"
-#include "field/cpu.h"
 #include "field/dispatch.h"
-#include "hash/ifma/poseidon.h"
+#include "hash/lanes/poseidon.h"
 #include "hash/poseidon.h"
 #include "hash/sha256.h"
 
@@ -79,8 +78,8 @@ static cuzk_status check(cli_bench *bench, const hashes *h, cuzk_err *err) {
 
 static const char *code_of(const hashes *h) {
     if (!h->poseidon) return zk_sha256_code();
-    if (h->poseidon->arity <= ZK_POSEIDON_IFMA_MAX_ARITY && zk_cpu_can_ifma()) return "ifma";
-    return zk_field_variant_name(zk_field_active_variant());
+    const zk_poseidon_lanes *lanes = zk_poseidon_lanes_of(h->poseidon->arity);
+    return lanes ? lanes->name : zk_field_variant_name(zk_field_active_variant());
 }
 
 static int run_hash(const cli_command *self, int argc, char **argv) {

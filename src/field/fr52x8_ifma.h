@@ -59,6 +59,33 @@ ZK_INLINE void zk_fr52x8_mul_loose(zk_fr52x8 *r, const zk_fr52x8 *a, const zk_fr
     zk_fr52x8_montgomery(r, t);
 }
 
+/* r = a^2 / R, loose; a a factor. 30 vpmadd52 and the reduction. */
+ZK_INLINE void zk_fr52x8_sqr_loose(zk_fr52x8 *r, const zk_fr52x8 *a) {
+    zk_v8 t[10];
+    ZK_UNROLL for (int i = 0; i < 10; i++) t[i] = zk_v8_zero();
+    ZK_UNROLL for (int j = 0; j < 5; j++) ZK_UNROLL for (int i = j + 1; i < 5; i++) {
+        t[i + j] = zk_v8_madd52lo(t[i + j], a->l[i], a->l[j]);
+        t[i + j + 1] = zk_v8_madd52hi(t[i + j + 1], a->l[i], a->l[j]);
+    }
+    ZK_UNROLL for (int i = 1; i < 9; i++) t[i] = zk_v8_add(t[i], t[i]);
+    ZK_UNROLL for (int i = 0; i < 5; i++) {
+        t[2 * i] = zk_v8_madd52lo(t[2 * i], a->l[i], a->l[i]);
+        t[2 * i + 1] = zk_v8_madd52hi(t[2 * i + 1], a->l[i], a->l[i]);
+    }
+    zk_fr52x8_montgomery(r, t);
+}
+
+/* t += sum a[i] b[i stride], i < n */
+ZK_INLINE void zk_fr52x8_accumulate(zk_v8 t[10], const zk_fr52x8 *a, const zk_fr52 *b, size_t stride, size_t n) {
+    for (size_t k = 0; k < n; k++, a++, b += stride) {
+        ZK_UNROLL for (int j = 0; j < 5; j++) {
+            const zk_v8 bj = zk_v8_set1(b->l[j]);
+            ZK_UNROLL for (int i = 0; i < 5; i++) t[i + j] = zk_v8_madd52lo(t[i + j], a->l[i], bj);
+            ZK_UNROLL for (int i = 0; i < 5; i++) t[i + j + 1] = zk_v8_madd52hi(t[i + j + 1], a->l[i], bj);
+        }
+    }
+}
+
 /* Eight consecutive elements <-> four words a lane. */
 ZK_INLINE void zk_fr52x8_load_words(zk_v8 w[4], const zk_fr *x) {
     const zk_v8 low = _mm512_set_epi64(13, 9, 5, 1, 12, 8, 4, 0), high = _mm512_set_epi64(15, 11, 7, 3, 14, 10, 6, 2);

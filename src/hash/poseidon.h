@@ -45,7 +45,8 @@ unsigned zk_poseidon_n_sboxes(const zk_poseidon_params *params);
 void zk_poseidon_hash(zk_fr *out, const zk_poseidon_params *params, const zk_fr *in);
 void zk_poseidon_hash_tagged(zk_fr *out, const zk_poseidon_params *params, const zk_fr *tag, const zk_fr *in);
 /* n hashes with the tree tag: out[i] from in[i arity .. i arity + arity - 1]. out and in do not overlap. Up to arity 11
- * eight at a time cost less than two of zk_poseidon_hash where the CPU has AVX-512 IFMA (and CUZK_CPU allows it). */
+ * eight at a time cost less than two of zk_poseidon_hash where the CPU has AVX-512 IFMA, less than five where it has
+ * AVX2 and FMA (and CUZK_CPU allows it). */
 void zk_poseidon_hash_many(zk_fr *out, const zk_poseidon_params *params, const zk_fr *in, size_t n);
 /* The same by the plain form. Slow, for tests. */
 void zk_poseidon_hash_plain(zk_fr *out, const zk_poseidon_params *params, const zk_fr *tag, const zk_fr *in);
