@@ -58,6 +58,7 @@ function(cuzk_cuda_program name source)
   target_link_libraries(${name} PRIVATE Threads::Threads m)
 endfunction()
 cuzk_cuda_program(cuda_msm_test tests/unit/cuda_msm_test.cpp)
+cuzk_cuda_program(cuda_common_test tests/unit/cuda_common_test.cpp)
 cuzk_cuda_program(cuda_ntt_test tests/unit/cuda_ntt_test.cpp)
 cuzk_cuda_program(cuda_points_test tests/unit/cuda_points_test.cpp)
 cuzk_cuda_program(cuda_prepare_test tests/unit/cuda_prepare_test.cpp)
@@ -79,7 +80,7 @@ foreach(area lanes budget faults check edge)
   cuzk_device_test(cuda_${area}_test cuda_${area}_test.c zk_groth16 zk_device)
 endforeach()
 
-set(cuda_programs bench_cuda cuda_msm_test cuda_ntt_test cuda_points_test cuda_prepare_test cuda_pool_test cuda_synthesis_test
+set(cuda_programs bench_cuda cuda_msm_test cuda_common_test cuda_ntt_test cuda_points_test cuda_prepare_test cuda_pool_test cuda_synthesis_test
   cuda_groth16_test cuda_groth16_prepare_test cuda_lanes_test cuda_budget_test cuda_faults_test cuda_check_test cuda_edge_test)
 add_custom_target(cuda_check DEPENDS ${cuda_programs} cuzk)
 # These programs for a machine that cannot build them: scripts/device-pack.sh

@@ -46,6 +46,9 @@ void zk_cuda_close(zk_cuda *device);
  * device and of other queues, each driven by one thread. Buffers of the device can be used by all; who shares one puts
  * the uses in order. Close it before the device. */
 cuzk_status zk_cuda_fork(zk_cuda **queue, zk_cuda *device, size_t bytes, cuzk_err *err) ZK_MUST_USE;
+/* Sets `bytes` of the device's pool aside as a workspace that sums of the device and of its queues use one after the
+ * other, where it makes them faster than what their own pools have free; 0 gives them back. While no queue works. */
+cuzk_status zk_cuda_share(zk_cuda *device, size_t bytes, cuzk_err *err) ZK_MUST_USE;
 const char *zk_cuda_name(const zk_cuda *device); /* what the device calls itself */
 size_t zk_cuda_bytes_total(const zk_cuda *device);
 unsigned zk_cuda_driver(const zk_cuda *device); /* the CUDA version of its driver: 13000 is 13.0 */

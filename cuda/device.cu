@@ -152,8 +152,15 @@ cuzk_status zk_cuda_fork(zk_cuda **queue, zk_cuda *device, size_t bytes, cuzk_er
     return CUZK_OK;
 }
 
+cuzk_status zk_cuda_share(zk_cuda *device, size_t bytes, cuzk_err *err) {
+    zk_cuda_close(device->common);
+    device->common = nullptr;
+    return bytes ? zk_cuda_fork(&device->common, device, bytes, err) : CUZK_OK;
+}
+
 void zk_cuda_close(zk_cuda *d) {
     if (!d) return;
+    zk_cuda_close(d->common);
     (void)cudaSetDevice(d->ordinal);
     if (d->parent)
         zk::drain(d);

@@ -124,6 +124,8 @@ ZK_HD u32 ceil_div(u64 a, u64 b) { return (u32)((a + b - 1) / b); }
 
 struct zk_cuda {
     zk_cuda *parent = nullptr; /* of a queue beside the device's */
+    zk_cuda *common = nullptr; /* of a device: whose pool large sums of all its queues take turns in */
+    std::mutex turn;           /* of `common`: who has it, has that pool */
     int ordinal = 0;
     int multiprocessors = 132;
     char name[96] = "";

@@ -117,16 +117,27 @@ template <class F> cuzk_status lanes_join(zk_cuda *d, u32 lanes, cuzk_err *err) 
     return CUZK_OK;
 }
 
-/* One piece of the pool, given back when the function returns, which also may be in the middle of its work. */
+/* One piece of a pool, its own queue's or, while it is this one's turn, the common one; given back when the function
+ * returns, which also may be in the middle of its work. */
 struct workspace_piece {
-    zk_cuda *device;
+    zk_cuda *device, *from;
     zk_dptr memory = 0;
-    explicit workspace_piece(zk_cuda *d) : device(d) {}
+    std::unique_lock<std::mutex> turn;
+    explicit workspace_piece(zk_cuda *d) : device(d), from(d) {}
     workspace_piece(const workspace_piece &) = delete;
     workspace_piece &operator=(const workspace_piece &) = delete;
     ~workspace_piece() {
         if (memory) drain(device);
-        zk_cuda_free(device, memory);
+        zk_cuda_free(from, memory);
+    }
+    zk_cuda *common() const { return (device->parent ? device->parent : device)->common; }
+    void take_turn() {
+        from = common();
+        turn = std::unique_lock<std::mutex>(from->turn);
+    }
+    void end_turn() {
+        turn = {};
+        from = device;
     }
 };
 

@@ -501,27 +501,44 @@ cuzk_status msm_slice(msm_job<F> *job, const affine<F> *bases, const affine<F> *
 
 /* ---- whole problems ---- */
 
-/* Chooses a way and takes its memory; of streamed bases with the buffers of two slices at its end. */
+template <class F> void msm_choose(msm_choice<F> &choice, const zk_cuda_bases &b, size_t n) {
+    choice.one_is_enough = !choice.streamed;
+    msm_visit_preferred(choice, b, n);
+    if (choice.bytes == 0) msm_consider(choice, n, b.planes, b.distance, sizeof(affine<F>), limits_of(choice.device));
+}
+
+/* Chooses a way and takes its memory, from the common pool where that makes it faster; of streamed bases with the
+ * buffers of two slices at its end. */
 template <class F>
 cuzk_status msm_allocate(msm_job<F> *job, workspace_piece *piece, const zk_cuda_bases &b, size_t n, bool streamed,
                          cuzk_err *err) {
+    constexpr double much = 0.98;
     zk_cuda *d = piece->device;
     size_t room = zk_cuda_bytes_free(d);
+    bool alone = !piece->common() || piece->common()->pool.limit <= room;
     cuzk_err refused = {};
     job->device = d;
     job->stride = b.n;
     for (;;) {
         msm_choice<F> choice(d, room, streamed);
-        choice.one_is_enough = !streamed;
-        msm_visit_preferred(choice, b, n);
-        if (choice.bytes == 0) msm_consider(choice, n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
+        msm_choose(choice, b, n);
+        if (!alone) {
+            msm_choice<F> large(d, piece->common()->pool.limit, streamed);
+            msm_choose(large, b, n);
+            if (large.bytes && (choice.bytes == 0 || large.cost < much * choice.cost)) {
+                choice = large;
+                piece->take_turn();
+            }
+        }
         if (choice.bytes == 0)
             return ZK_FAIL(err, CUZK_OUT_OF_MEMORY,
                            "msm of %zu points: needs %zu bytes of device memory, %zu are free%s%s", n, choice.least,
                            zk_cuda_bytes_free(d), refused.message[0] ? ", which were refused: " : "", refused.message);
-        const cuzk_status status = zk_cuda_alloc(&piece->memory, d, choice.bytes, "msm", &refused);
+        const cuzk_status status = zk_cuda_alloc(&piece->memory, piece->from, choice.bytes, "msm", &refused);
         if (status == CUZK_OUT_OF_MEMORY) { /* free, but in pieces */
-            room = choice.bytes - 1;
+            if (alone) room = choice.bytes - 1;
+            piece->end_turn();
+            alone = true;
             continue;
         }
         if (status != CUZK_OK) return ZK_FAIL(err, status, "%s", refused.message);

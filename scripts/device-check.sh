@@ -19,7 +19,7 @@ cmake -S . -B "$build" $generator -DCUZK_CUDA=ON ${CUZK_CUDA_ARCHS:+-DCUZK_CUDA_
 cmake --build "$build" --target cuda_check -j "$(nproc)" >>"$build.log" 2>&1 || { tail -40 "$build.log"; exit 1; }
 
 status=0
-for program in cuda_msm_test cuda_ntt_test cuda_points_test cuda_synthesis_test cuda_prepare_test cuda_groth16_test cuda_groth16_prepare_test \
+for program in cuda_msm_test cuda_common_test cuda_ntt_test cuda_points_test cuda_synthesis_test cuda_prepare_test cuda_groth16_test cuda_groth16_prepare_test \
     cuda_pool_test cuda_lanes_test cuda_budget_test cuda_faults_test cuda_check_test cuda_edge_test; do
     "$build/$program" || status=1
 done

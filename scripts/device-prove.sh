@@ -5,7 +5,8 @@
 #
 # small      every kind of proof at 2 KiB with fixed blinding on both devices, compared
 # porep, window, winning, update
-#            at 32 GiB: `prove`, then `bench request` over five sectors, with keys made in device memory from tests/vectors/toxic.json
+#            at 32 GiB: `prove`, then `bench request` over five sectors (RUNS=5), porep and update with a prepared key, too; keys made in
+#            device memory from tests/vectors/toxic.json
 # budget     porep 32 GiB in 15 GiB of device memory (BUDGET=...): the same bytes as with all of it, time of warm runs, host memory
 # repeat     200 proofs of one WinningPoSt 32 GiB circuit on one prover, 200 of WindowPoSt 2 KiB on two lanes, fixed blinding: the same bytes each
 #            time and as on the CPU; with and without device memory that is overwritten in between
@@ -102,8 +103,14 @@ full() {
     samples "$1" 5 "$work/requests"
     watch "$cuzk" prove --request "$work/requests/117.json" --test-toxic "$toxic" --backend cuda -o "$work/proof"
     row "$1 32GiB, one run of prove" "peak host memory $peak MiB"
-    watch sh -c '"$@" >"$0"' "$work/bench.json" "$cuzk" bench request "$work/requests" --test-toxic "$toxic" --backend cuda --runs 5 --steady --json
+    watch sh -c '"$@" >"$0"' "$work/bench.json" "$cuzk" bench request "$work/requests" --test-toxic "$toxic" --backend cuda --runs "${RUNS:-5}" --steady --json
     row "$1 32GiB, warm, five sectors" "median $(bench_line "$work/bench.json") ms"
+    case $1 in porep | update) # the kinds of several circuits
+        "$cuzk" bench request "$work/requests" --test-toxic "$toxic" --backend cuda --prepared --runs "${RUNS:-5}" --steady --json \
+            >"$work/bench.json" || status=1
+        row "$1 32GiB, prepared key, five sectors" "median $(bench_line "$work/bench.json") ms"
+        ;;
+    esac
     rm -rf "$work/requests"
 }
 

@@ -35,24 +35,29 @@ static void device_close(zk_backend *backend) {
 
 static cuzk_status stream_open(zk_stream **stream, zk_backend *backend, cuzk_err *err) {
     cuda_backend *cuda = cuda_of(backend);
-    size_t bytes;
-    ZK_TRY(zk_cuda_queue_bytes(&bytes, cuda, err));
+    size_t bytes, common;
+    cuzk_status status = CUZK_OK;
+    ZK_TRY(zk_cuda_queue_bytes(&bytes, &common, cuda, err));
     zk_stream *s = zk_calloc(1, sizeof *s);
     if (!s) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "stream: out of memory");
     s->backend = cuda;
-    cuzk_status status = zk_cuda_fork(&s->queue, cuda->device, bytes, err);
-    if (status != CUZK_OK) {
-        free(s);
-        return status;
-    }
+    bool first = atomic_load(&cuda->n_streams) == 0;
+    if (first) ZK_GOTO(zk_cuda_share(cuda->device, common, err));
+    ZK_GOTO(zk_cuda_fork(&s->queue, cuda->device, bytes, err));
     atomic_fetch_add(&cuda->n_streams, 1);
     *stream = s;
-    return CUZK_OK;
+out:
+    if (status != CUZK_OK) {
+        if (first) (void)!zk_cuda_share(cuda->device, 0, NULL);
+        free(s);
+    }
+    return status;
 }
 
 static void stream_close(zk_stream *stream) {
+    cuda_backend *cuda = stream->backend;
     zk_cuda_close(stream->queue);
-    atomic_fetch_sub(&stream->backend->n_streams, 1);
+    if (atomic_fetch_sub(&cuda->n_streams, 1) == 1) (void)!zk_cuda_share(cuda->device, 0, NULL); /* cannot fail */
     free(stream);
 }
 

@@ -16,6 +16,7 @@ typedef struct cuda_needs {
     size_t vectors;     /* rows and compacted assignment, all at once */
     size_t best, least; /* in one piece while a proof runs: vectors as long as they are needed, and workspaces */
     size_t queue_best, queue_least; /* workspaces of a queue whose prover keeps its vectors, with the queue's tables */
+    size_t queue_own;               /* the same where the largest sums take turns in a workspace of all */
 } cuda_needs;
 
 typedef struct cuda_program {
@@ -80,9 +81,10 @@ void zk_cuda_needs_default(cuda_program *program);
 size_t zk_cuda_keep_bytes(const cuda_backend *cuda);
 /* Whether points of this name are to lie on the device if they can. *together: as what. */
 bool zk_cuda_wants_points(unsigned *together, const cuda_backend *cuda, const char *name, bool masked);
-/* Workspace for a queue beside the device's own, while as much is left for that. OUT_OF_MEMORY if that is too little.
- */
-cuzk_status zk_cuda_queue_bytes(size_t *bytes, const cuda_backend *cuda, cuzk_err *err) ZK_MUST_USE;
+/* Workspace for a queue beside the device's own, while as much is left for that; or, where half of what is free would
+ * make large MSMs slower, less, and *common bytes in which those of both take turns. OUT_OF_MEMORY if there is too
+ * little. */
+cuzk_status zk_cuda_queue_bytes(size_t *bytes, size_t *common, const cuda_backend *cuda, cuzk_err *err) ZK_MUST_USE;
 
 /* ---- cuda_points.c ---- */
 

@@ -34,6 +34,13 @@ static workspace workspace_of_sum(const cuda_backend *cuda, zk_group group, size
     return (workspace){zk_cuda_alloc_bytes(w.best), zk_cuda_alloc_bytes(zk_max_size(w.least, least))};
 }
 
+/* What a queue has for a sum when large MSMs take turns in a common workspace. Sums over bits lose nothing in a quarter
+ * of what they could use at most, and short MSMs want little. */
+static size_t own_of_sum(bool masked, workspace w, workspace largest) {
+    size_t most = masked ? w.best / 4 : largest.best / 8;
+    return zk_max_size(w.least, zk_min_size(w.best, most));
+}
+
 static void needs_of(cuda_needs *needs, const cuda_backend *cuda, const zk_proof_shape *shape, size_t witness_bytes) {
     const zk_program *p = shape->program;
     size_t vector = zk_cuda_alloc_bytes(sizeof(zk_fr) << shape->log2_n), vectors = shape->n_vectors * vector;
@@ -41,6 +48,7 @@ static void needs_of(cuda_needs *needs, const cuda_backend *cuda, const zk_proof
     size_t tables, temporary, least_word = zk_cuda_alloc_bytes(1);
     zk_cuda_ntt_bytes(&tables, &temporary, shape->log2_n);
     size_t others = zk_max_size(witness_bytes, zk_max_size(temporary, least_word));
+    workspace largest = {0, 0}; /* of h, which comes first */
     *needs = (cuda_needs){
         .selections =
             shape->n_selections * (zk_cuda_mask_bytes(p->n_aux) + zk_cuda_mask_bytes((size_t)p->n_inputs + p->n_wide)),
@@ -48,6 +56,7 @@ static void needs_of(cuda_needs *needs, const cuda_backend *cuda, const zk_proof
         .vectors = vectors + some,
         .queue_best = others,
         .queue_least = others,
+        .queue_own = others,
     };
     needs->best = needs->least = zk_max_size(witness_bytes, vectors + zk_max_size(temporary, least_word));
     for (unsigned i = 0; i < shape->n_sums; i++) {
@@ -57,7 +66,10 @@ static void needs_of(cuda_needs *needs, const cuda_backend *cuda, const zk_proof
         needs->least = zk_max_size(needs->least, held + w.least);
         needs->queue_best = zk_max_size(needs->queue_best, w.best);
         needs->queue_least = zk_max_size(needs->queue_least, w.least);
+        needs->queue_own = zk_max_size(needs->queue_own, own_of_sum(shape->sum[i].masked, w, largest));
+        if (i == 0) largest = w;
     }
+    needs->queue_own += tables;
     needs->queue_best += tables;
     needs->queue_least += tables;
 }
@@ -200,9 +212,9 @@ cuzk_status zk_cuda_proof_reserve(const zk_resident_program *resident, const zk_
     /* Points are worth more than the last tenth of an MSM's speed. */
     size_t room = there - held - needs->least, points = key_bytes(shape);
     program->keep = points > room ? needs->least : zk_min_size(needs->best, needs->least + (room - points));
-    /* Signed sums are worth less than the speed of the MSMs of two provers side by side, but more than the last
-     * hundredth of it, which takes a quarter of their workspaces. */
-    size_t provers = zk_max_size(needs->best, 2 * (needs->vectors + needs->queue_best / 4 * 3) + needs->kept);
+    /* Signed sums are worth less than the speed of the MSMs of two provers side by side. */
+    size_t workspaces = zk_min_size(2 * needs->queue_best, needs->queue_best + 2 * needs->queue_own);
+    size_t provers = zk_max_size(needs->best, 2 * needs->vectors + workspaces + needs->kept);
     unsigned together[ZK_PROOF_MAX_SUMS];
     choose_signs(together, shape, room + needs->least > points + provers ? room + needs->least - points - provers : 0);
     place_points(program, shape, together, there - held - program->keep);
@@ -248,18 +260,24 @@ cuzk_status zk_cuda_proof_check(const zk_resident_program *resident, size_t lent
         resident->program->name, all, piece, cuda->base.caps.device, free_bytes, there);
 }
 
-cuzk_status zk_cuda_queue_bytes(size_t *bytes, const cuda_backend *cuda, cuzk_err *err) {
-    size_t provers = 0, best = 0, least = 0, there = zk_cuda_bytes_free(cuda->device);
+cuzk_status zk_cuda_queue_bytes(size_t *bytes, size_t *common, const cuda_backend *cuda, cuzk_err *err) {
+    size_t provers = 0, best = 0, least = 0, own = 0, there = zk_cuda_bytes_free(cuda->device);
     for (const cuda_program *p = cuda->programs; p; p = p->next) {
         provers = zk_max_size(provers, 2 * p->needs.vectors + p->needs.kept);
         best = zk_max_size(best, p->needs.queue_best);
         least = zk_max_size(least, p->needs.queue_least);
+        own = zk_max_size(own, p->needs.queue_own);
     }
-    size_t room = there > provers ? (there - provers) / 2 : 0;
-    if (room < least)
+    size_t room = there > provers ? there - provers : 0;
+    *common = 0;
+    if (room / 2 < least)
         return ZK_FAIL(err, CUZK_OUT_OF_MEMORY,
                        "stream: two provers side by side take %zu bytes and workspaces of %zu each, %zu are free",
                        provers, least, there);
-    *bytes = zk_min_size(room, best);
+    *bytes = zk_min_size(room / 2, best);
+    if (*bytes < best && room > 2 * own && room - 2 * own > *bytes) {
+        *bytes = own;
+        *common = zk_min_size(room - 2 * own, best);
+    }
     return CUZK_OK;
 }

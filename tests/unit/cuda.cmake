@@ -34,6 +34,8 @@ if(CMAKE_CXX_COMPILER)
   target_include_directories(zk_cuda_emulated PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
   cuzk_cuda_host_test(test_cuda_msm ${CMAKE_CURRENT_LIST_DIR}/cuda_msm_test.cpp
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_curve zk_field zk_base LISTS full)
+  cuzk_cuda_host_test(test_cuda_common ${CMAKE_CURRENT_LIST_DIR}/cuda_common_test.cpp
+                       DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_curve zk_field zk_base LISTS check full)
   cuzk_cuda_host_test(test_cuda_hexagon ${CMAKE_CURRENT_LIST_DIR}/cuda_hexagon_test.cpp
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_field zk_base LISTS check full unit)
   cuzk_cuda_host_test(test_cuda_ntt ${CMAKE_CURRENT_LIST_DIR}/cuda_ntt_test.cpp
