@@ -11,9 +11,9 @@ extern "C" {
 
 namespace {
 #if defined(ZK_CUDA_EMULATE)
-constexpr size_t N = 1100;
+constexpr size_t N = 1100, POOL_BYTES = (size_t)1 << 30;
 #else
-constexpr size_t N = 200000;
+constexpr size_t N = 200000, POOL_BYTES = (size_t)4 << 30;
 #endif
 constexpr size_t TABLES = (size_t)1 << 20; /* room beside the leanest workspace */
 
@@ -56,7 +56,7 @@ void make() {
 /* A device with a queue, each with room for the leanest way alone. */
 void open_both() {
     cuzk_err err = {};
-    ZK_CHECK_OK(zk_cuda_open(&device, 0, (size_t)1 << 30, &err), err);
+    ZK_CHECK_OK(zk_cuda_open(&device, 0, POOL_BYTES, &err), err);
     make();
     zk_cuda_msm_bytes(&best, &least, device, &bases);
     ZK_CHECKF(least + TABLES < best, "%zu and %zu bytes", least, best);
@@ -119,7 +119,7 @@ void test_refused() {
     zk_cuda_alloc_fail_nth(0);
     ZK_CHECK(sum_is_right(device));
     /* no room to share so much: said, and nothing is left behind */
-    ZK_CHECK(zk_cuda_share(device, (size_t)2 << 30, &err) == CUZK_OUT_OF_MEMORY);
+    ZK_CHECK(zk_cuda_share(device, 2 * POOL_BYTES, &err) == CUZK_OUT_OF_MEMORY);
     ZK_CHECK(sum_is_right(device) && sum_is_right(queue));
     close_both();
 }
