@@ -228,24 +228,29 @@ static bool is_free(const engine_lane *lane) {
            lane->first->not_before_ns <= zk_now_ns();
 }
 
+/* Whether the lane would take this now. Who leaves it to others is nobody to leave it to. */
+static bool would_take(const engine_lane *lane, const candidate *c, uint64_t now) {
+    return is_free(lane) && engine_lane_suits(lane, c->job) &&
+           !(c->type == TASK_PROVE && is_left_to_others(&c->job->partitions[c->partition], lane, c->job, now));
+}
+
 /* Whether another lane is meant for work of this priority and free for it. A device does not leave work to a CPU. */
-static bool has_own_lane(const zk_engine *engine, const engine_lane *lane, const engine_job *job) {
+static bool has_own_lane(const zk_engine *engine, const engine_lane *lane, const candidate *c, uint64_t now) {
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         const engine_lane *other = &engine->lanes[i];
         if (other == lane || other->role != ROLE_EXPRESS || other->min_priority <= lane->min_priority) continue;
         if (engine_device_is_cpu(other->on) && !engine_device_is_cpu(lane->on)) continue;
-        if (is_free(other) && engine_lane_suits(other, job)) return true;
+        if (would_take(other, c, now)) return true;
     }
     return false;
 }
 
 /* Whether a device is free for what a CPU's express worker could do. */
-static bool has_device(const zk_engine *engine, const engine_lane *lane, const engine_job *job) {
+static bool has_device(const zk_engine *engine, const engine_lane *lane, const candidate *c, uint64_t now) {
     if (lane->role != ROLE_EXPRESS || !engine_device_is_cpu(lane->on)) return false;
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         const engine_lane *other = &engine->lanes[i];
-        if (!engine_device_is_cpu(other->on) && other->first->pid && is_free(other) && engine_lane_suits(other, job))
-            return true;
+        if (!engine_device_is_cpu(other->on) && other->first->pid && would_take(other, c, now)) return true;
     }
     return false;
 }
@@ -314,7 +319,8 @@ static bool pick_job(candidate *chosen, zk_engine *engine, engine_lane *lane, bo
         if (lane->role != ROLE_CHECKER && !engine_lane_suits(lane, job)) continue;
         if (!next_step(&c, engine, lane, job, now, ahead)) continue;
         if (c.type == TASK_PROVE && full && !ahead) continue;
-        if (c.type != TASK_CHECK && (has_own_lane(engine, lane, job) || has_device(engine, lane, job))) continue;
+        if (c.type != TASK_CHECK && (has_own_lane(engine, lane, &c, now) || has_device(engine, lane, &c, now)))
+            continue;
         c.class = lane->role == ROLE_EXPRESS ? job->priority : aged(engine, job, now);
         c.waited_ns = now - job->accepted_ns;
         c.served_ns = served_of(engine, job->meta.miner_id);

@@ -489,6 +489,27 @@ static void test_device_error(void) {
     zk_engine_destroy(engine);
 }
 
+/* What failed on an express worker is another's at once, not when that one is busy with something else. */
+static void test_urgent_device_error(void) {
+    zk_engine_options options = test_options("urgent");
+    options.no_express = false;
+    options.worker_fault = "device@h:2"; /* of each process, which ends of it */
+    zk_engine *engine = test_engine(&options);
+    const zk_request request = test_as(test_request(ZK_KIND_WINDOW, "a", 1), "", ZK_PRIORITY_CRITICAL);
+    for (unsigned i = 0; i < 4; i++) { /* two express workers: the third at the latest fails */
+        zk_submitted s;
+        zk_result result;
+        cuzk_err err = {0};
+        test_submit(&s, engine, &request);
+        /* it would be left alone for two minutes */
+        ZK_CHECK_OK(zk_engine_await(&result, engine, s.job_id, 60000, NULL, NULL, &err), err);
+        test_verify(&request, &result);
+        zk_result_clear(&result);
+    }
+    test_check_cost(engine, "device@h:2", 0, 0, 1, 4);
+    zk_engine_destroy(engine);
+}
+
 /* Two wrong proofs retire a worker; another does the job; the evidence is there. */
 static void test_wrong_proofs(void) {
     zk_engine_options options = test_options("wrong");
@@ -720,29 +741,14 @@ static void test_flat_memory(void) {
 
 int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
-        ZK_CASE(test_prove),
-        ZK_CASE(test_partitions),
-        ZK_CASE(test_idempotency),
-        ZK_CASE(test_failure),
-        ZK_CASE(test_missing_keys),
-        ZK_CASE(test_preload_evict),
-        ZK_CASE(test_budget),
-        ZK_CASE(test_cancel),
-        ZK_CASE(test_time_limit),
-        ZK_CASE(test_priorities),
-        ZK_CASE(test_overtaking),
-        ZK_CASE(test_worker_killed),
-        ZK_CASE(test_poison),
-        ZK_CASE(test_device_error),
-        ZK_CASE(test_wrong_proofs),
-        ZK_CASE(test_lie),
-        ZK_CASE(test_lies_of_a_device),
-        ZK_CASE(test_concurrent),
-        ZK_CASE(test_drain),
-        ZK_CASE(test_daemon_killed),
-        ZK_CASE(test_flat_memory),
-        ZK_CASE(test_damaged_proof),
-        ZK_CASE(test_damaged_partition),
+        ZK_CASE(test_prove),        ZK_CASE(test_partitions),    ZK_CASE(test_idempotency),
+        ZK_CASE(test_failure),      ZK_CASE(test_missing_keys),  ZK_CASE(test_preload_evict),
+        ZK_CASE(test_budget),       ZK_CASE(test_cancel),        ZK_CASE(test_time_limit),
+        ZK_CASE(test_priorities),   ZK_CASE(test_overtaking),    ZK_CASE(test_worker_killed),
+        ZK_CASE(test_poison),       ZK_CASE(test_device_error),  ZK_CASE(test_urgent_device_error),
+        ZK_CASE(test_wrong_proofs), ZK_CASE(test_lie),           ZK_CASE(test_lies_of_a_device),
+        ZK_CASE(test_concurrent),   ZK_CASE(test_drain),         ZK_CASE(test_daemon_killed),
+        ZK_CASE(test_flat_memory),  ZK_CASE(test_damaged_proof), ZK_CASE(test_damaged_partition),
     };
     if (argc > 1 && strcmp(argv[1], "worker") == 0) return test_worker_main(argc, argv);
     if (setjmp(zk_test_jump) != 0) return 2;
