@@ -1,4 +1,4 @@
-/* The IFMA kernels beside the scalar ones.
+/* The fastest kernels in lanes that this CPU and CUZK_CPU allow (ifma, avx2) beside the scalar ones.
  *
  *   ifma_bench WHAT [LOG2_N] [THREADS] [REPEAT] [WINDOW_BITS]
  *   WHAT: g1 g2 (multi-scalar multiplication), sum1 sum2 (masked sum, half the bits set), table1 subsets1 (subset
@@ -185,6 +185,10 @@ int main(int argc, char **argv) {
     size_t length = strlen(what);
     b.scalar_code = what[length - 1] == 's';
     length -= b.scalar_code;
+    if (!b.scalar_code && !zk_msm_g1_lanes_at(0)) {
+        fprintf(stderr, "this machine, or CUZK_CPU, has neither AVX-512 IFMA nor AVX2\n");
+        return 1;
+    }
     bool vectors = strncmp(what, "ntt", 3) == 0 || strncmp(what, "intt", 4) == 0 || strncmp(what, "quo", 3) == 0;
     if (zk_pool_create(&b.pool, argc > 3 ? (unsigned)atoi(argv[3]) : 1, &b.err) != CUZK_OK ||
         (vectors ? make_vectors(&b, argc > 2 ? (unsigned)atoi(argv[2]) : 16)

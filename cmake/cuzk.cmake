@@ -23,8 +23,10 @@ if(CUZK_FUZZ)
   target_compile_options(cuzk_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# For sources in AVX2 and FMA (field/v8.h). Tuned for Skylake gcc 12 copies vectors by vector moves, not by "rep movs". UBSan, and the poison
-# that ASan puts on arrays out of scope, multiply the time to compile such code by five to ten.
+# For sources in AVX-512 IFMA, and in AVX2 and FMA (field/v8.h): what zk_cpu_can_ifma and zk_cpu_can_fma ask for. Tuned for Skylake gcc 12
+# copies vectors by vector moves, not by "rep movs". UBSan, and the poison that ASan puts on arrays out of scope, multiply the time to
+# compile such code by five to ten.
+set(CUZK_IFMA_FLAGS -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512ifma -mbmi2 -madx -fno-sanitize=undefined)
 set(CUZK_FMA_FLAGS -mavx2 -mfma -mbmi2 -mpopcnt -mtune=skylake -fno-sanitize=undefined)
 if(CUZK_SANITIZE MATCHES "address")
   list(APPEND CUZK_FMA_FLAGS -fno-sanitize-address-use-after-scope)

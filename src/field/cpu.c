@@ -15,7 +15,7 @@ static uint64_t read_xcr0(void) {
     return (uint64_t)hi << 32 | lo;
 }
 
-/* Or Hygon, whose family 18h is Zen 1. */
+/* Or Hygon ("HygonGenuine" begins with 0x6f677948), whose family 18h is Zen 1. */
 static bool is_amd(void) {
     unsigned a, b, c, d;
     return __get_cpuid(0, &a, &b, &c, &d) && ((b == signature_AMD_ebx && c == signature_AMD_ecx) || b == 0x6f677948);

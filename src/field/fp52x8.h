@@ -35,6 +35,7 @@ extern const uint64_t zk_fp52_multiples[ZK_FP52_LIMBS][8];
 /* 2^k p for k = 0..7, with limbs of up to 60 bits. */
 extern const uint64_t zk_fp52_shifted[8][ZK_FP52_LIMBS];
 
+/* Products, carries and multiples of p; contracts in fp52x8_ifma.h. */
 #if ZK_V8_IFMA
 #include "field/fp52x8_ifma.h"
 #else
@@ -51,7 +52,7 @@ ZK_INLINE void zk_fp52x8_reduce(zk_fp52x8 *r, const zk_fp52x8 *a) {
     zk_fp52x8_carry(r, &t);
 }
 
-/* a + b, a - b + 2p (b below 2p), a - b + 4p (b below 4p): loose */
+/* a + b: loose, as all of these. */
 ZK_INLINE void zk_fp52x8_add_loose(zk_fp52x8 *r, const zk_fp52x8 *a, const zk_fp52x8 *b) {
     ZK_UNROLL for (int i = 0; i < 8; i++) r->l[i] = zk_v8_add(a->l[i], b->l[i]);
 }
@@ -172,12 +173,6 @@ ZK_INLINE void zk_fp52x8_broadcast(zk_fp52x8 *r, const zk_fp *a) {
     zk_v8 w[6];
     ZK_UNROLL for (int i = 0; i < 6; i++) w[i] = zk_v8_set1(a->l[i]);
     zk_fp52x8_from_words(r, w);
-}
-/* In one lane. */
-ZK_INLINE void zk_fp52x8_set_lane(zk_fp52x8 *r, int lane, const zk_fp *a) {
-    zk_fp52x8 t;
-    zk_fp52x8_broadcast(&t, a);
-    zk_fp52x8_blend(r, r, &t, (__mmask8)(1u << lane));
 }
 
 #endif

@@ -102,7 +102,7 @@ ZK_INLINE void zk_fp52x4_sqr(zk_fp52x8 *r, const zk_fp52x8 *a, const int half, c
 #undef PAIRS
 }
 
-/* t = a b */
+/* t = a b, in one half of the lanes */
 ZK_INLINE void zk_fp52x4_product(zk_v8 t[16], const zk_fp52x8 *a, const zk_fp52x8 *b, const int half) {
     const zk_v4_constants c = zk_v4_constants_set();
     __m256d factor[8];
@@ -119,6 +119,7 @@ ZK_INLINE void zk_fp52x4_product(zk_v8 t[16], const zk_fp52x8 *a, const zk_fp52x
     ZK_UNROLL for (int k = 0; k < 8; k++) t[8 + k].h[half] = w[k];
 }
 
+/* r = t / R, in one half of the lanes */
 ZK_INLINE void zk_fp52x4_montgomery(zk_fp52x8 *r, const zk_v8 t[16], const int half, const zk_fp52_form form) {
     const zk_v4_constants c = zk_v4_constants_set();
     const __m256d *m = (const __m256d *)zk_fp52_reduction_doubles;
@@ -137,7 +138,7 @@ ZK_INLINE void zk_fp52x4_montgomery(zk_fp52x8 *r, const zk_v8 t[16], const int h
     zk_fp52x4_finish(r, half, w, form);
 }
 
-/* ---- What fp52x8_ifma.h has ---- */
+/* ---- What fp52x8_ifma.h has, with its contracts ---- */
 
 /* A limb, of up to 55 bits, of q p, q in 0 .. 7. */
 ZK_INLINE zk_v8 zk_fp52x8_multiple(zk_v8 q, const int limb) {

@@ -31,6 +31,7 @@ ZK_INLINE void zk_fr52x8_add_loose(zk_fr52x8 *r, const zk_fr52x8 *a, const zk_fr
 /* k r in radix 2^52: [limb][k] */
 extern const uint64_t zk_fr52_multiples[5][16];
 
+/* Products, carries, multiples of r, and elements in memory; contracts in fr52x8_ifma.h. */
 #if ZK_V8_IFMA
 #include "field/fr52x8_ifma.h"
 #else

@@ -82,6 +82,7 @@ ZK_INLINE void zk_fr52x8_mul_loose(zk_fr52x8 *r, const zk_fr52x8 *a, const zk_fr
     }
 }
 
+/* r = t / R, loose, below t / R + r (1 + 2^-50). */
 ZK_INLINE void zk_fr52x8_montgomery(zk_fr52x8 *r, const zk_v8 t[10]) {
     const zk_v4_constants c = zk_v4_constants_set();
     __m256i w[2][7];

@@ -16,9 +16,9 @@ cuzk_status zk_msm_g1(zk_g1 *r, const zk_g1_affine *bases, const zk_fr *scalars,
 cuzk_status zk_msm_g2(zk_g2 *r, const zk_g2_affine *bases, const zk_fr *scalars, size_t n, zk_pool *pool,
                       cuzk_err *err) ZK_MUST_USE;
 
-/* Working memory of one call with a pool of n_threads, which keeps it (base/pool.h). In G1 100 (code in lanes: 230) bytes a
- * point, up to 2^22 (2^19) points, which are worked on at a time, plus buckets: in all below 700 MiB (160 MiB) plus 4
- * MiB a thread; in G2 below 600 MiB (160 MiB) plus as much. */
+/* Working memory of one call with a pool of n_threads, which keeps it (base/pool.h). In G1 100 (code in lanes: 230)
+ * bytes a point, up to 2^22 (2^19) points, which are worked on at a time, plus buckets: in all below 700 MiB (160 MiB)
+ * plus 4 MiB a thread; in G2 below 600 MiB (160 MiB) plus as much. */
 size_t zk_msm_g1_mem_bytes(size_t n, unsigned n_threads);
 size_t zk_msm_g2_mem_bytes(size_t n, unsigned n_threads);
 

@@ -150,7 +150,7 @@ static void test_transpose_of(const field_lanes *v) {
                 ZK_CHECKF(r[way][i][k] == rows[k][i], "%s: way %d, word %d, row %d", v->name, way, i, k);
 }
 
-/* value = a b mod p and result 2^416 mod p, by scalar multiplications of the limbs. */
+/* What the limbs of a lane sum up to, mod p, by scalar multiplications. factor: of limbs 0 to 6 the low 52 bits. */
 static void of_limbs(zk_fp *r, const uint64_t l[8][8], int lane, bool factor) {
     zk_fp limb, base;
     zk_fp_from_u64(&base, (uint64_t)1 << 52);

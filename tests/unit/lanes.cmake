@@ -11,7 +11,6 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_link_libraries(field_lanes_${isa} PRIVATE cuzk_flags)
     target_link_libraries(test_field_lanes PRIVATE field_lanes_${isa})
   endforeach()
-  target_compile_options(field_lanes_ifma PRIVATE
-    -mavx512f -mavx512dq -mavx512bw -mavx512vl -mavx512ifma -mbmi2 -madx -fno-sanitize=undefined)
+  target_compile_options(field_lanes_ifma PRIVATE ${CUZK_IFMA_FLAGS})
   target_compile_options(field_lanes_fma PRIVATE ${CUZK_FMA_FLAGS})
 endif()

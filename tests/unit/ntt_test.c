@@ -1,6 +1,6 @@
 /* ntt.json, all of it; and what it cannot say: against the definition, inverses, linearity, the quotient at a point,
  * several thread counts. Vectors go through the code that this CPU chooses, the rest through the scalar code;
- * ifma_ntt_test.c compares the two. */
+ * lanes_ntt_test.c compares the two. */
 #include "base/alloc.h"
 #include "ntt/ntt.h"
 #include "hash/sha256.h"

@@ -1,6 +1,6 @@
 /* Reading one window's digits off many digit strings (msm/recode.h). */
-#ifndef ZK_MSM_IFMA_DIGITS_H
-#define ZK_MSM_IFMA_DIGITS_H
+#ifndef ZK_MSM_LANES_DIGITS_H
+#define ZK_MSM_LANES_DIGITS_H
 
 #include "msm/recode.h"
 
