@@ -11,6 +11,7 @@
 #include "base/json_dom.h"
 #include "base/json_writer.h"
 
+/* MAX_WINDOWS: 20 digits in the integers of the endomorphism, ZK_CUDA_HEXAGONS + 20 (cuda/cuda_kernels.h). */
 enum { MAX_FILE_BYTES = 1 << 20, MIN_WINDOWS = 10, MAX_WINDOWS = 84, MIN_LANE_ENTRIES = 1 << 10, MAX_LANES = 6 };
 
 static const char *const group_name[] = {[ZK_G1] = "g1", [ZK_G2] = "g2"};

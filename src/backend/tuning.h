@@ -1,6 +1,6 @@
 /* How multi-scalar multiplications are cut on a device, measured by `cuzk tune` and kept in a file:
  *
- *   {"format": 1, "kernels": 1, "device": NAME, "driver": "13.0", "date": "2026-11-30T12:00:00Z",
+ *   {"format": 1, "kernels": 2, "device": NAME, "driver": "13.0", "date": "2026-11-30T12:00:00Z",
  *    "msm": [{"group": "g1", "log2_n": 16, "windows": 17, "entries": 0, "lanes": 2, "ms": 2.1, "rule_ms": 2.3}, ...]}
  *
  * windows, entries and lanes are those of zk_cuda_msm_prefer; 0 leaves the choice to the rule. A table is for one

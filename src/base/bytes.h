@@ -7,10 +7,22 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t zk_load_be32(const uint8_t *p) { return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]; }
-static inline void zk_store_be32(uint8_t *p, uint32_t v) { p[0] = (uint8_t)(v >> 24); p[1] = (uint8_t)(v >> 16); p[2] = (uint8_t)(v >> 8); p[3] = (uint8_t)v; }
-static inline uint64_t zk_load_be64(const uint8_t *p) { return (uint64_t)zk_load_be32(p) << 32 | zk_load_be32(p + 4); }
-static inline void zk_store_be64(uint8_t *p, uint64_t v) { zk_store_be32(p, (uint32_t)(v >> 32)); zk_store_be32(p + 4, (uint32_t)v); }
+static inline uint32_t zk_load_be32(const uint8_t *p) {
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+static inline void zk_store_be32(uint8_t *p, uint32_t v) {
+    p[0] = (uint8_t)(v >> 24);
+    p[1] = (uint8_t)(v >> 16);
+    p[2] = (uint8_t)(v >> 8);
+    p[3] = (uint8_t)v;
+}
+static inline uint64_t zk_load_be64(const uint8_t *p) {
+    return (uint64_t)zk_load_be32(p) << 32 | zk_load_be32(p + 4);
+}
+static inline void zk_store_be64(uint8_t *p, uint64_t v) {
+    zk_store_be32(p, (uint32_t)(v >> 32));
+    zk_store_be32(p + 4, (uint32_t)v);
+}
 /* Little-endian: the project supports little-endian machines only (CMake checks). */
 static inline uint32_t zk_load_le32(const void *p) { uint32_t v; memcpy(&v, p, 4); return v; }
 static inline uint64_t zk_load_le64(const void *p) { uint64_t v; memcpy(&v, p, 8); return v; }

@@ -8,15 +8,14 @@
 
 /* A zero-filled block. From 1 MiB on it is mapped: 2 MiB aligned, huge pages asked for, physical memory taken at first
  * touch; smaller blocks are 64-byte aligned. n_bytes 0 gives a valid block. `name` is copied; a few dozen names are
- * meant
- * ("msm buckets"), with the parts of one kind sharing a name. CUZK_OUT_OF_MEMORY says name and size. */
+ * meant ("msm buckets"), with the parts of one kind sharing a name. CUZK_OUT_OF_MEMORY says name and size. */
 cuzk_status zk_mem_alloc(void **block, const char *name, size_t n_bytes, cuzk_err *err) ZK_MUST_USE;
 /* The same for what all threads of a pool read, whoever wrote it (keys, tables, vectors): on a machine with several
  * nodes the pages of a mapped block lie on all of them in turn (numa.h), else on that of the thread that touches them
  * first. */
 cuzk_status zk_mem_alloc_shared(void **block, const char *name, size_t n_bytes, cuzk_err *err) ZK_MUST_USE;
-/* Only blocks of zk_mem_alloc and zk_mem_alloc_shared; NULL is fine. Returns after the memory is given back, and credits the account then.
- * Gigabytes take a while: see retire.h. */
+/* Only blocks of zk_mem_alloc and zk_mem_alloc_shared; NULL is fine. Returns after the memory is given back, and
+ * credits the account then. Gigabytes take a while: see retire.h. */
 void zk_mem_free(void *block);
 size_t zk_mem_block_bytes(const void *block);     /* as asked for; 0 for NULL or a stranger */
 const char *zk_mem_block_name(const void *block); /* valid for the process's life; NULL for a stranger */

@@ -34,9 +34,9 @@ typedef struct zk_numa_topology {
 } zk_numa_topology;
 
 /* Reads `root`, which stands for /sys/devices/system/node, and keeps of each node the CPUs in `allowed`. Nodes without
- * any (memory alone, or all of it somebody else's) are left out. CUZK_UNSUPPORTED if the folder has no list of nodes;
- * CUZK_BAD_INPUT, naming the file, for a list that is malformed, a CPU in two nodes, or an allowed one in none. On
- * failure n_nodes is 0. */
+ * any (memory alone, or all of it somebody else's) are left out. CUZK_UNSUPPORTED if a list
+ * is missing (of the nodes, of the CPUs of one), or more than ZK_NUMA_MAX_NODES are left; CUZK_BAD_INPUT, naming the
+ * file, for a list that is malformed, a CPU in two nodes, or an allowed one in none. On failure n_nodes is 0. */
 cuzk_status zk_numa_read(zk_numa_topology *topology, const char *root, const zk_cpu_mask *allowed,
                          cuzk_err *err) ZK_MUST_USE;
 

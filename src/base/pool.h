@@ -7,7 +7,8 @@
 typedef struct zk_pool zk_pool;
 
 /* n_threads counts the calling thread, which takes part; 0 means one per usable CPU (affinity and cgroup quota).
- * Threads are started here, once; on a machine with several nodes they are bound to those (numa.h), the caller is not. */
+ * Threads are started here, once; on a machine with several nodes they are bound to those (numa.h), the caller is not.
+ */
 cuzk_status zk_pool_create(zk_pool **pool, unsigned n_threads, cuzk_err *err) ZK_MUST_USE;
 void zk_pool_destroy(zk_pool *pool);             /* NULL is fine */
 unsigned zk_pool_n_threads(const zk_pool *pool); /* NULL counts as 1 */

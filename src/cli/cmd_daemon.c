@@ -222,7 +222,6 @@ static void drain(const zk_config *c, daemon_pulse *pulse, zk_engine *engine, zk
     zk_rpc_server_drain(server);
     for (;;) {
         cuzk_err err = {0};
-        char extend[64];
         if (zk_engine_drain(engine, 100, &err) == CUZK_OK) {
             ZK_LOG_INFO("nothing runs any more");
             break;
@@ -235,8 +234,7 @@ static void drain(const zk_config *c, daemon_pulse *pulse, zk_engine *engine, zk
             break;
         }
         if (passed_ms >= extend_ms) { /* TimeoutStopSec= may be shorter than daemon.drain_timeout */
-            snprintf(extend, sizeof extend, "EXTEND_TIMEOUT_USEC=%d", 30000000);
-            cli_manager_tell(extend);
+            cli_manager_tell("EXTEND_TIMEOUT_USEC=30000000"); /* far longer than until it is said again */
             extend_ms = passed_ms + TELL_MS;
         }
         tell_manager(pulse, engine, server, "ending: ");

@@ -243,7 +243,6 @@ static void test_children(void) {
     int n = 0;
     for (double end = e2e_now() + 10; !n && e2e_now() < end; usleep(50000)) {
         char path[64], list[1024] = "";
-        snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)daemon_pid, (int)daemon_pid);
         DIR *tasks;
         snprintf(path, sizeof path, "/proc/%d/task", (int)daemon_pid);
         ZK_CHECK((tasks = opendir(path)) != NULL);

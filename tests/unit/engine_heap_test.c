@@ -139,8 +139,8 @@ static uint64_t live_bytes(void) {
 enum { BOUND_BYTES = 16 << 10 };
 static void check_flat(const char *what, uint64_t before, uint64_t after) {
     printf("# %s: %llu bytes live, then %+lld\n", what, (unsigned long long)before, (long long)(after - before));
-#if !defined(ZK_TEST_ADDRESS_SANITIZER) && !defined(ZK_TEST_THREAD_SANITIZER) /* they have an allocator of their own   \
-                                                                               */
+    /* Sanitizers have an allocator of their own. */
+#if !defined(ZK_TEST_ADDRESS_SANITIZER) && !defined(ZK_TEST_THREAD_SANITIZER)
     ZK_CHECK(before > 100000);
 #endif
     ZK_CHECKF(after <= before + BOUND_BYTES, "%llu bytes, then %llu", (unsigned long long)before,

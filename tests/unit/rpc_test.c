@@ -4,76 +4,12 @@
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/json_dom.h"
-#include <cuzk.pb-c.h>
-#include "rpc/client.h"
-#include "rpc/deadlocks.h"
 #include "rpc/http.h"
 #include "rpc/pb.h"
-#include "rpc/server.h"
-#include "rpc_fake_engine.h"
-#include "zk_test.h"
-
-typedef struct fixture {
-    zk_engine *engine;
-    zk_rpc_server *server;
-    zk_client *client;
-    char address[64];
-} fixture;
-
-static fixture fx;
-
-static void start_with(const zk_rpc_options *options) {
-    cuzk_err err = {0};
-    fx.engine = fake_create();
-    ZK_CHECK_OK(zk_rpc_server_create(&fx.server, fx.engine, options, &err), err);
-    snprintf(fx.address, sizeof fx.address, "127.0.0.1:%d", zk_rpc_server_port(fx.server, 0));
-    ZK_CHECK_OK(zk_client_create(&fx.client, fx.address, NULL, &err), err);
-}
-
-static void start(void) {
-    char *listen[] = {"127.0.0.1:0"};
-    start_with(&(zk_rpc_options){.listen = listen, .n_listen = 1, .max_message_bytes = 4 << 20});
-}
-
-static void stop(void) {
-    zk_client_destroy(fx.client);
-    zk_rpc_server_destroy(fx.server);
-    ZK_CHECK(fake_n_watches(fx.engine) == 0 && fake_n_open_contents(fx.engine) == 0);
-    fake_destroy(fx.engine);
-    fx = (fixture){0};
-}
-
-static void sleep_ms(unsigned ms) { nanosleep(&(struct timespec){ms / 1000, (long)(ms % 1000) * 1000000}, NULL); }
-
-/* Polls until cond or ten seconds have gone. */
-#define WAIT_FOR(cond)                                                                                                 \
-    do {                                                                                                               \
-        for (int k_ = 0; k_ < 1000 * ZK_TEST_PATIENCE && !(cond); k_++) zk_client_poll(fx.client, 10);                 \
-        ZK_CHECK(cond);                                                                                                \
-    } while (0)
-
-static cuzk_status call(const char *method, const void *request, size_t n, uint8_t **response, size_t *n_response,
-                        cuzk_err *err) {
-    return zk_client_call_sync(response, n_response, fx.client, method, request, n, 20000 * ZK_TEST_PATIENCE, NULL,
-                               NULL, err);
-}
-
-/* Packs, calls, unpacks; the call must succeed. */
-static void *ask(const char *method, const ProtobufCMessage *request, const ProtobufCMessageDescriptor *answer) {
-    uint8_t *buffer = malloc(protobuf_c_message_get_packed_size(request) + 1), *response = NULL;
-    size_t n = protobuf_c_message_pack(request, buffer), n_response = 0;
-    cuzk_err err = {0};
-    ZK_CHECK_OK(call(method, buffer, n, &response, &n_response, &err), err);
-    void *m = protobuf_c_message_unpack(answer, NULL, n_response, response);
-    ZK_CHECK(m);
-    free(buffer);
-    free(response);
-    return m;
-}
+#include "rpc_common.h"
 
 static cuzk_status refused(const char *method, const void *request, size_t n, const char *message) {
     uint8_t *response = NULL;
@@ -83,43 +19,6 @@ static cuzk_status refused(const char *method, const void *request, size_t n, co
     free(response);
     ZK_CHECKF(status != CUZK_OK && strstr(err.message, message), "%s: %s", method, err.message);
     return status;
-}
-
-static zk_request sample(const char *id) {
-    static uint8_t big[300000], small[32] = {1, 2, 3};
-    static zk_blob proofs[3] = {{big, 1000}, {big, 0}, {big + 5, 70000}};
-    for (size_t i = 0; i < sizeof big; i++) big[i] = (uint8_t)(i * 7 + i / 251);
-    return (zk_request){
-        .request_id = (char *)(uintptr_t)id,
-        .kind = ZK_KIND_UPDATE,
-        .priority = ZK_PRIORITY_HIGH,
-        .sector_bytes = 2048,
-        .registered_proof = 5,
-        .sector_number = UINT64_MAX,
-        .miner_id = 1193,
-        .partition_index = UINT32_MAX,
-        .vanilla_proof = {big, sizeof big},
-        .vanilla_proofs = proofs,
-        .n_vanilla_proofs = 3,
-        .randomness = {small, 32},
-        .comm_r_old = {small, 31},
-        .comm_r_new = {small, 30},
-        .comm_d_new = {small, 29},
-    };
-}
-
-static char *submit(const zk_request *r, char job_id[ZK_JOB_ID_BYTES]) {
-    uint8_t *message = NULL, *response = NULL;
-    size_t n = 0, n_response = 0;
-    cuzk_err err = {0};
-    ZK_CHECK_OK(zk_client_encode_submit(&message, &n, r, false, &err), err);
-    ZK_CHECK_OK(call("SubmitProof", message, n, &response, &n_response, &err), err);
-    Cuzk__V1__SubmitProofResponse *s = cuzk__v1__submit_proof_response__unpack(NULL, n_response, response);
-    snprintf(job_id, ZK_JOB_ID_BYTES, "%s", s->job_id);
-    cuzk__v1__submit_proof_response__free_unpacked(s, NULL);
-    free(message);
-    free(response);
-    return job_id;
 }
 
 static void test_submit(void) {
@@ -283,45 +182,6 @@ static void test_limits_and_failures(void) {
 
 /* ---- waiting ---- */
 
-typedef struct waiter {
-    bool done;
-    cuzk_status status;
-    Cuzk__V1__AwaitProofResponse__Status outcome;
-    size_t n_proof;
-    char message[512];
-    uint64_t total_ms;
-} waiter;
-static unsigned n_done;
-
-static void on_await(void *ctx, cuzk_status status, const uint8_t *response, size_t n, const cuzk_err *err) {
-    waiter *w = ctx;
-    w->done = true;
-    n_done++;
-    w->status = status;
-    snprintf(w->message, sizeof w->message, "%s", err->message);
-    if (status != CUZK_OK) return;
-    Cuzk__V1__AwaitProofResponse *m = cuzk__v1__await_proof_response__unpack(NULL, n, response);
-    if (!m) return;
-    w->outcome = m->status;
-    w->n_proof = m->proof.len;
-    w->total_ms = m->total_ms;
-    snprintf(w->message, sizeof w->message, "%s", m->error_message);
-    cuzk__v1__await_proof_response__free_unpacked(m, NULL);
-}
-
-static zk_client_call *await(waiter *w, const char *job_id, uint64_t timeout_ms, uint64_t deadline_ms) {
-    Cuzk__V1__AwaitProofRequest m = CUZK__V1__AWAIT_PROOF_REQUEST__INIT;
-    uint8_t buffer[400];
-    cuzk_err err = {0};
-    zk_client_call *c = NULL;
-    m.job_id = (char *)(uintptr_t)job_id;
-    m.timeout_ms = timeout_ms;
-    *w = (waiter){0};
-    size_t n = cuzk__v1__await_proof_request__pack(&m, buffer);
-    ZK_CHECK_OK(zk_client_start(&c, fx.client, "AwaitProof", buffer, n, deadline_ms, on_await, w, &err), err);
-    return c;
-}
-
 static void test_await(void) {
     start();
     zk_request r = sample("a");
@@ -356,64 +216,6 @@ static void test_await(void) {
     WAIT_FOR(w[0].done);
     ZK_CHECK(w[0].outcome == CUZK__V1__AWAIT_PROOF_RESPONSE__STATUS__FAILED &&
              strcmp(w[0].message, "challenge 3: path 1") == 0);
-    stop();
-}
-
-/* A thousand waiting calls cost no thread each, and GetStatus is answered beside them. */
-/* A journal that does not answer holds up those who ask it for a job, nobody else; their deadlines count. */
-static void test_await_slow_journal(void) {
-    enum { N = 4 }; /* more than there are threads that serve */
-    start();
-    waiter w[N], late;
-    fake_hold_unknown(fx.engine, true);
-    for (unsigned i = 0; i < N; i++) await(&w[i], "job-unknown", 0, 0);
-    await(&late, "job-late", 300, 0);
-    zk_client_poll(fx.client, 100);
-    Cuzk__V1__GetStatusRequest q = CUZK__V1__GET_STATUS_REQUEST__INIT;
-    Cuzk__V1__GetStatusResponse *s = ask("GetStatus", &q.base, &cuzk__v1__get_status_response__descriptor);
-    protobuf_c_message_free_unpacked(&s->base, NULL);
-    WAIT_FOR(late.done);
-    bool early = false;
-    for (unsigned i = 0; i < N; i++) early |= w[i].done;
-    fake_hold_unknown(fx.engine, false);
-    ZK_CHECK(late.status == CUZK_OK && late.outcome == CUZK__V1__AWAIT_PROOF_RESPONSE__STATUS__TIMEOUT && !early);
-    for (unsigned i = 0; i < N; i++) {
-        WAIT_FOR(w[i].done);
-        ZK_CHECK(w[i].status == CUZK_OK && w[i].outcome == CUZK__V1__AWAIT_PROOF_RESPONSE__STATUS__UNKNOWN);
-    }
-    stop();
-}
-
-static unsigned n_threads_now(void) {
-    char line[200];
-    unsigned n = 0;
-    FILE *f = fopen("/proc/self/status", "r");
-    while (fgets(line, sizeof line, f)) sscanf(line, "Threads: %u", &n);
-    fclose(f);
-    return n;
-}
-
-static void test_many_waiting(void) {
-    enum { N = 1000 };
-    static waiter w[N];
-    start();
-    zk_request r = sample("many");
-    char id[ZK_JOB_ID_BYTES];
-    submit(&r, id);
-    unsigned before = n_threads_now();
-    n_done = 0;
-    for (unsigned i = 0; i < N; i++) await(&w[i], id, 0, 0);
-    WAIT_FOR(fake_n_watches(fx.engine) == N);
-    ZK_CHECKF(n_threads_now() <= before + 8, "%u threads before, %u now", before, n_threads_now());
-    for (unsigned i = 0; i < 100; i++) {
-        Cuzk__V1__GetStatusRequest q = CUZK__V1__GET_STATUS_REQUEST__INIT;
-        void *m = ask("GetStatus", &q.base, &cuzk__v1__get_status_response__descriptor);
-        protobuf_c_message_free_unpacked(m, NULL);
-    }
-    ZK_CHECK(n_done == 0);
-    fake_finish(fx.engine, id, ZK_OUTCOME_COMPLETED, "");
-    WAIT_FOR(n_done == N);
-    for (unsigned i = 0; i < N; i++) ZK_CHECK(w[i].status == CUZK_OK && w[i].n_proof == 192);
     stop();
 }
 
@@ -584,34 +386,6 @@ static uint64_t health(const char *service, cuzk_status want) {
     uint64_t value = n == 2 && response[0] == 8 ? response[1] : 99;
     free(response);
     return value;
-}
-
-static void keep_status(void *ctx, cuzk_status status, const uint8_t *response, size_t n, const cuzk_err *err) {
-    (void)response, (void)n, (void)err;
-    *(cuzk_status *)ctx = status;
-}
-
-/* What a watchdog looks at: one serving thread that hangs is seen beside one that serves; idle ones hang not. */
-static void test_silence(void) {
-    start();
-    sleep_ms(1500); /* some rounds without a call */
-    ZK_CHECKF(zk_rpc_server_silent_ms(fx.server) < 1200, "%u ms", (unsigned)zk_rpc_server_silent_ms(fx.server));
-    cuzk_status answer = CUZK_INTERNAL;
-    cuzk_err err = {0};
-    fake_hang(fx.engine);
-    zk_client_call *held = NULL;
-    ZK_CHECK_OK(zk_client_start(&held, fx.client, "GetStatus", "", 0, 0, keep_status, &answer, &err), err);
-    for (int i = 0; i < 100 * ZK_TEST_PATIENCE && zk_rpc_server_silent_ms(fx.server) < 2000; i++)
-        zk_client_poll(fx.client, 50);
-    bool seen = zk_rpc_server_silent_ms(fx.server) >= 2000, answered = answer == CUZK_OK;
-    uint8_t *response = NULL;
-    size_t n = 0;
-    cuzk_status other = call("/no.Such/Method", "", 0, &response, &n, &err); /* by the other thread */
-    bool still = zk_rpc_server_silent_ms(fx.server) >= 2000;
-    fake_go_on(fx.engine);
-    ZK_CHECK(seen && !answered && other == CUZK_UNSUPPORTED && still);
-    WAIT_FOR(answer == CUZK_OK && zk_rpc_server_silent_ms(fx.server) < 1200);
-    stop();
 }
 
 static void test_health_and_end(void) {
@@ -802,48 +576,7 @@ static void test_http(void) {
     stop();
 }
 
-static void count_good(void *ctx, cuzk_status status, const uint8_t *response, size_t n_response, const cuzk_err *err) {
-    (void)response, (void)n_response, (void)err;
-    *(int *)ctx = status == CUZK_OK ? 1 : -1;
-}
-
-/* Of two calls that come at once while one thread is idle, neither waits for the end of the other. */
-static void test_blocking_side_by_side(void) {
-    start();
-    uint8_t q[32];
-    Cuzk__V1__PreloadSrsRequest p = CUZK__V1__PRELOAD_SRS_REQUEST__INIT;
-    p.circuit_id = (char *)(uintptr_t) "porep-2k";
-    size_t n = cuzk__v1__preload_srs_request__pack(&p, q);
-    for (unsigned round = 0; round < 400; round++) {
-        int done[2] = {0, 0};
-        cuzk_err err = {0};
-        zk_client_call *c;
-        unsigned together = round ? 2 : 1;
-        fake_meet(fx.engine, together);
-        for (unsigned i = 0; i < together; i++)
-            ZK_CHECK_OK(zk_client_start(&c, fx.client, "PreloadSRS", q, n, 0, count_good, &done[i], &err), err);
-        for (unsigned i = 0; i < together; i++) {
-            WAIT_FOR(done[i]);
-            ZK_CHECKF(done[i] == 1, "round %u", round);
-        }
-    }
-    stop();
-}
-
-/* Whatever Abseil's functions are called in this build, its search for deadlocks is found where there is one. */
-static void test_no_deadlock_search(void) {
-    char line[512];
-    bool shared = false;
-    FILE *maps = fopen("/proc/self/maps", "r");
-    ZK_CHECK(maps != NULL);
-    while (fgets(line, sizeof line, maps)) shared |= strstr(line, "libabsl_synchronization") != NULL;
-    fclose(maps);
-    ZK_CHECK(zk_rpc_no_deadlock_search() || !shared);
-}
-
 ZK_TEST_MAIN(ZK_CASE(test_submit), ZK_CASE(test_submit_malformed), ZK_CASE(test_limits_and_failures),
-             ZK_CASE(test_await), ZK_CASE(test_await_slow_journal), ZK_CASE(test_many_waiting), ZK_CASE(test_prove),
-             ZK_CASE(test_cancel), ZK_CASE(test_status_and_keys), ZK_CASE(test_devices), ZK_CASE(test_silence),
-             ZK_CASE(test_health_and_end), ZK_CASE(test_reflection), ZK_CASE(test_unix_socket),
-             ZK_CASE(test_bad_options), ZK_CASE(test_http), ZK_CASE(test_no_deadlock_search),
-             ZK_CASE(test_blocking_side_by_side))
+             ZK_CASE(test_await), ZK_CASE(test_prove), ZK_CASE(test_cancel), ZK_CASE(test_status_and_keys),
+             ZK_CASE(test_devices), ZK_CASE(test_health_and_end), ZK_CASE(test_reflection), ZK_CASE(test_unix_socket),
+             ZK_CASE(test_bad_options), ZK_CASE(test_http))
