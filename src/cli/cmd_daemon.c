@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #include "cli/commands.h"
 #include "cli/daemon_options.h"
 #include "cli/service_manager.h"
+#include "cli/session.h"
 #include "config/config.h"
 #include "engine/engine.h"
 #include "rpc/http.h"
@@ -34,33 +37,66 @@ typedef struct daemon_args {
     const char **values; /* of the options made from the table of keys */
 } daemon_args;
 
-/* ---- signals: a byte each through a pipe ---- */
+/* ---- signals: noted, and a byte through a pipe that wakes ---- */
 
 static int signal_pipe[2] = {-1, -1};
+static atomic_uint n_ends;  /* SIGTERM and SIGINT not yet heard */
+static atomic_int last_end; /* the last of them */
+static atomic_bool reload_asked;
 
 static void on_signal(int number) {
     int saved = errno;
-    char byte = (char)number;
-    if (write(signal_pipe[1], &byte, 1) < 0) {} /* a full pipe holds the same news already */
+    char byte = 0;
+    if (number == SIGHUP) {
+        atomic_store(&reload_asked, true);
+    } else {
+        atomic_store(&last_end, number);
+        atomic_fetch_add(&n_ends, 1);
+    }
+    if (write(signal_pipe[1], &byte, 1) < 0) {} /* a full pipe wakes too */
     errno = saved;
+}
+
+static sigset_t our_signals(void) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    return set;
+}
+
+/* Until they are taken they wait, also while the program starts anew. One that came before ends it. */
+static cuzk_status hold_signals(cuzk_err *err) {
+    const sigset_t set = our_signals();
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    return cli_check_cancelled(err);
 }
 
 static cuzk_status take_signals(cuzk_err *err) {
     if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0) return ZK_FAIL(err, CUZK_IO, "pipe: %s", strerror(errno));
+    const sigset_t set = our_signals();
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
     return CUZK_OK;
 }
 
-/* The next signal, or 0 after timeout_ms (-1: never). */
+/* The next signal, or 0 after timeout_ms (-1: never). However often SIGHUP came it is one, and no reason to put off an
+ * end. */
 static int next_signal(int timeout_ms) {
     struct pollfd p = {.fd = signal_pipe[0], .events = POLLIN};
-    char byte = 0;
-    if (poll(&p, 1, timeout_ms) <= 0) return 0;
-    return read(signal_pipe[0], &byte, 1) == 1 ? byte : 0;
+    char bytes[256];
+    if (!atomic_load(&n_ends) && !atomic_load(&reload_asked)) poll(&p, 1, timeout_ms);
+    while (read(signal_pipe[0], bytes, sizeof bytes) > 0) continue;
+    if (atomic_load(&n_ends)) {
+        atomic_fetch_sub(&n_ends, 1);
+        return atomic_load(&last_end);
+    }
+    return atomic_exchange(&reload_asked, false) ? SIGHUP : 0;
 }
 
 /* ---- settings ---- */
@@ -259,6 +295,7 @@ static cuzk_status run_daemon(const daemon_args *a, cuzk_err *err) {
     daemon_pulse pulse = {0};
     zk_engine_options options;
     char devices[CLI_DEVICES_BYTES];
+    ZK_GOTO(hold_signals(err));
     zk_engine_small_heap(); /* which may start the program anew, with its environment */
     cli_manager_open();
     ZK_GOTO(read_settings(&config, a, NULL, err));

@@ -78,9 +78,14 @@ cuzk_status engine_spawn(pid_t *pid, int *fds, unsigned n_lanes, const zk_engine
     posix_spawnattr_init(&attr);
     for (unsigned i = 0; i < n_lanes; i++) posix_spawn_file_actions_adddup2(&actions, pair[i][1], WORKER_FD + (int)i);
     posix_spawn_file_actions_addclosefrom_np(&actions, WORKER_FD + (int)n_lanes);
-    sigset_t none;
-    sigemptyset(&none);
-    posix_spawnattr_setsigmask(&attr, &none);
+    /* Those that a terminal or a service manager sends to all do not reach a worker that has not yet learnt to ignore
+     * them. */
+    sigset_t held;
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    posix_spawnattr_setsigmask(&attr, &held);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
     int code = posix_spawn(pid, o->worker_program, &actions, &attr, (char *const *)(uintptr_t)argv, environ);
     posix_spawnattr_destroy(&attr);

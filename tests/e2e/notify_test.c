@@ -281,6 +281,51 @@ static void test_children(void) {
     stop();
 }
 
+/* ---- signals ---- */
+
+static bool catches(int number) {
+    char path[64], line[256];
+    uint64_t caught = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)daemon_pid);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, "SigCgt:", 7) == 0) caught = strtoull(line + 7, NULL, 16);
+    if (f) fclose(f);
+    return caught >> (number - 1) & 1;
+}
+
+/* However early it is asked to end it ends: also before its settings are read, and when its parent had the signal
+ * blocked. */
+static void test_early_end(void) {
+    for (int i = 0; i < 24; i++) {
+        int number = i % 2 ? SIGINT : SIGTERM;
+        sigset_t set, before;
+        sigemptyset(&set);
+        sigaddset(&set, number);
+        if (i >= 20) sigprocmask(SIG_BLOCK, &set, &before);
+        start("", NULL, NULL);
+        if (i >= 20) sigprocmask(SIG_SETMASK, &before, NULL);
+        while (i < 20 && !catches(number)) usleep(200);
+        usleep((useconds_t)(i % 20 * 300));
+        kill(daemon_pid, number);
+        int code = await_end();
+        ZK_CHECKF(code == 0 || code == 130 || code == 128 + number, "signal %d, start %d: exit code %d: %s", number, i,
+                  code, log_text());
+    }
+}
+
+/* A reload for which there is no time stays one; the end does not wait for reloads. */
+static void test_many_reloads(void) {
+    manager_open(false);
+    start(manager_name, NULL, NULL);
+    hear_until("READY", "1", NULL);
+    pid_t pid = daemon_pid;
+    for (int i = 0; i < 1000; i++) kill(pid, SIGHUP);
+    await_log("settings reloaded");
+    for (int i = 0; i < 1000; i++) kill(pid, SIGHUP);
+    stop();
+}
+
 /* ---- the watchdog ---- */
 
 /* Stops one thread of the daemon, as if it hung. false: this system lets nobody do that. */
@@ -372,4 +417,5 @@ static void test_clean_up(void) {
 }
 
 ZK_TEST_MAIN(ZK_CASE(test_path), ZK_CASE(test_abstract), ZK_CASE(test_failed_start), ZK_CASE(test_nobody_listens),
-             ZK_CASE(test_children), ZK_CASE(test_watchdog), ZK_CASE(test_drain), ZK_CASE(test_clean_up))
+             ZK_CASE(test_children), ZK_CASE(test_early_end), ZK_CASE(test_many_reloads), ZK_CASE(test_watchdog),
+             ZK_CASE(test_drain), ZK_CASE(test_clean_up))
