@@ -22,12 +22,11 @@ typedef enum zk_fp52_form { ZK_FP52_LOOSE, ZK_FP52_FACTOR, ZK_FP52_TIGHT } zk_fp
 
 /* Limbs 8 .. 15, w[1..8], and the carry of limb 7, w[0]. */
 ZK_INLINE void zk_fp52x4_finish(zk_fp52x8 *r, const int half, const __m256i w[9], const zk_fp52_form form) {
-    __m256i carry = zk_v4_carry(w[0]);
+    __m256i below = w[0];
     ZK_UNROLL for (int k = 0; k < 8; k++) {
-        __m256i limb = w[k + 1];
-        if (k == 0 || form != ZK_FP52_LOOSE) limb = _mm256_add_epi64(_mm256_sub_epi64(limb, zk_v4_set1(1024)), carry);
+        const __m256i limb = k == 0 || form != ZK_FP52_LOOSE ? zk_v4_add_carry(w[k + 1], below) : w[k + 1];
         r->l[k].h[half] = form == ZK_FP52_TIGHT && k < 7 ? _mm256_and_si256(limb, zk_v4_set1(ZK_FP52_MASK)) : limb;
-        carry = zk_v4_carry(limb);
+        below = limb;
     }
 }
 
@@ -141,10 +140,7 @@ ZK_INLINE void zk_fp52x4_montgomery(zk_fp52x8 *r, const zk_v8 t[16], const int h
 /* ---- What fp52x8_ifma.h has, with its contracts ---- */
 
 /* A limb, of up to 55 bits, of q p, q in 0 .. 7. */
-ZK_INLINE zk_v8 zk_fp52x8_multiple(zk_v8 q, const int limb) {
-    const uint64_t p = zk_fp52_multiples[limb][1];
-    return zk_v8_add(zk_v8_mul_low32(q, zk_v8_set1(p)), zk_v8_slli(zk_v8_mul_low32(q, zk_v8_set1(p >> 32)), 32));
-}
+ZK_INLINE zk_v8 zk_fp52x8_multiple(zk_v8 q, const int limb) { return zk_v8_mul_small(q, zk_fp52_multiples[limb][1]); }
 
 /* loose -> tight, of the same value. */
 ZK_INLINE void zk_fp52x8_carry(zk_fp52x8 *r, const zk_fp52x8 *a) {
@@ -152,7 +148,7 @@ ZK_INLINE void zk_fp52x8_carry(zk_fp52x8 *r, const zk_fp52x8 *a) {
         __m256i t = a->l[0].h[half];
         ZK_UNROLL for (int i = 0; i < 7; i++) {
             r->l[i].h[half] = _mm256_and_si256(t, zk_v4_set1(ZK_FP52_MASK));
-            t = _mm256_add_epi64(_mm256_sub_epi64(a->l[i + 1].h[half], zk_v4_set1(1024)), zk_v4_carry(t));
+            t = zk_v4_add_carry(a->l[i + 1].h[half], t);
         }
         r->l[7].h[half] = t;
     }
@@ -164,7 +160,7 @@ ZK_INLINE void zk_fp52x8_carry_factor(zk_fp52x8 *r, const zk_fp52x8 *a) {
         __m256i t = a->l[0].h[half];
         r->l[0].h[half] = t;
         ZK_UNROLL for (int i = 0; i < 7; i++) {
-            t = _mm256_add_epi64(_mm256_sub_epi64(a->l[i + 1].h[half], zk_v4_set1(1024)), zk_v4_carry(t));
+            t = zk_v4_add_carry(a->l[i + 1].h[half], t);
             r->l[i + 1].h[half] = t;
         }
     }

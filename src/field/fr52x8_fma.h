@@ -13,7 +13,7 @@ ZK_INLINE void zk_fr52x8_carry_factor(zk_fr52x8 *r, const zk_fr52x8 *a) {
         __m256i t = a->l[0].h[half];
         r->l[0].h[half] = t;
         ZK_UNROLL for (int i = 0; i < 4; i++) {
-            t = _mm256_add_epi64(_mm256_sub_epi64(a->l[i + 1].h[half], zk_v4_set1(1024)), zk_v4_carry(t));
+            t = zk_v4_add_carry(a->l[i + 1].h[half], t);
             r->l[i + 1].h[half] = t;
         }
     }
@@ -21,8 +21,7 @@ ZK_INLINE void zk_fr52x8_carry_factor(zk_fr52x8 *r, const zk_fr52x8 *a) {
 
 /* A limb, of up to 58 bits, of q r, q below 2^6. */
 ZK_INLINE zk_v8 zk_fr52x8_multiple(zk_v8 q, const int limb) {
-    const uint64_t r = zk_fr52_multiples[limb][1];
-    return zk_v8_add(zk_v8_mul_low32(q, zk_v8_set1(r)), zk_v8_slli(zk_v8_mul_low32(q, zk_v8_set1(r >> 32)), 32));
+    return zk_v8_mul_small(q, zk_fr52_multiples[limb][1]);
 }
 /* t - q r, loose; q below 36. */
 ZK_INLINE void zk_fr52x8_take_multiple(zk_fr52x8 *t, zk_v8 q) {

@@ -9,7 +9,7 @@
 
 #include "base/pool.h"
 
-#define ZK_MXCSR_TOWARD_ZERO 0x7f80u
+#define ZK_MXCSR_TOWARD_ZERO 0x7f80u /* all six exceptions masked (0x1f80), rounding control 3 */
 
 static inline void zk_rounding_set(unsigned mxcsr) { __asm__ volatile("ldmxcsr %0" : : "m"(mxcsr) : "memory"); }
 

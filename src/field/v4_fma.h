@@ -70,6 +70,15 @@ ZK_INLINE void zk_v4_row(__m256i *t, const __m256d *a, __m256d b, zk_v4_constant
 ZK_INLINE __m256i zk_v4_carry(__m256i a) {
     return _mm256_srli_epi64(_mm256_add_epi64(a, zk_v4_set1((uint64_t)1 << 62)), 52);
 }
+/* limb + floor(below / 2^52), |below| < 2^62 */
+ZK_INLINE __m256i zk_v4_add_carry(__m256i limb, __m256i below) {
+    return _mm256_add_epi64(_mm256_sub_epi64(limb, zk_v4_set1(1024)), zk_v4_carry(below));
+}
+
+/* q x, q below 2^6, x below 2^58 */
+ZK_INLINE zk_v8 zk_v8_mul_small(zk_v8 q, const uint64_t x) {
+    return zk_v8_add(zk_v8_mul_low32(q, zk_v8_set1(x)), zk_v8_slli(zk_v8_mul_low32(q, zk_v8_set1(x >> 32)), 32));
+}
 
 ZK_INLINE zk_v8 zk_v8_madd52lo(zk_v8 t, zk_v8 a, zk_v8 b) {
     ZK_UNROLL for (int half = 0; half < 2; half++) {
