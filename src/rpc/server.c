@@ -7,7 +7,9 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -295,6 +297,23 @@ out:
     return status;
 }
 
+/* The core would take the name away from whoever serves there. What a process left behind when it died is no obstacle.
+ */
+static cuzk_status check_socket_free(const char *path, cuzk_err *err) {
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    size_t n = strlen(path);
+    if (n >= sizeof a.sun_path) return ZK_FAIL(err, CUZK_BAD_INPUT, "listen: unix://%s: the path is too long", path);
+    memcpy(a.sun_path, path, n);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return ZK_FAIL(err, CUZK_EXHAUSTED, "listen: unix://%s: no socket: %s", path, strerror(errno));
+    int code = connect(fd, (const struct sockaddr *)&a, sizeof a) == 0 ? 0 : errno;
+    close(fd);
+    if (code == ENOENT || code == ECONNREFUSED) return CUZK_OK;
+    if (code == 0 || code == EAGAIN)
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "listen: unix://%s: another process serves there", path);
+    return ZK_FAIL(err, CUZK_BAD_INPUT, "listen: unix://%s: found something else there (%s)", path, strerror(code));
+}
+
 static cuzk_status bind_address(zk_rpc_server *s, size_t i, const char *text, const zk_rpc_options *o,
                                 grpc_server_credentials *tls, cuzk_err *err) {
     zk_address a;
@@ -307,6 +326,7 @@ static cuzk_status bind_address(zk_rpc_server *s, size_t i, const char *text, co
         cuzk_status status = *folder ? zk_folder_create(folder, err) : CUZK_OK;
         free(folder);
         ZK_TRY(status);
+        ZK_TRY(check_socket_free(a.host, err));
         snprintf(target, sizeof target, "unix:%s", a.host);
     } else {
         snprintf(target, sizeof target, strchr(a.host, ':') ? "[%s]:%s" : "%s:%s", a.host, a.port);

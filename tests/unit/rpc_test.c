@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/json_dom.h"
@@ -485,8 +486,36 @@ static void test_unix_socket(void) {
     zk_client_destroy(fx.client);
     ZK_CHECK_OK(zk_client_create(&fx.client, listen_on, NULL, &err), err);
     ZK_CHECK(health("", CUZK_OK) == 1);
+    zk_rpc_server *second = NULL; /* does not take the name away */
+    ZK_CHECK(zk_rpc_server_create(&second, fx.engine, &(zk_rpc_options){.listen = listen, .n_listen = 1}, &err) ==
+                 CUZK_BAD_INPUT &&
+             !second && strstr(err.message, "another process serves there"));
+    ZK_CHECK(health("", CUZK_OK) == 1);
     stop();
     ZK_CHECK(stat(path, &st) != 0);
+    struct sockaddr_un a = {.sun_family = AF_UNIX}; /* of a process that died; of another kind, alive */
+    memcpy(a.sun_path, path, strlen(path));
+    for (int alive = 0; alive < 2; alive++) {
+        int fd = socket(AF_UNIX, alive ? SOCK_DGRAM : SOCK_STREAM, 0);
+        ZK_CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0);
+        if (!alive) {
+            close(fd);
+            start_with(&(zk_rpc_options){.listen = listen, .n_listen = 1});
+            zk_client_destroy(fx.client);
+            ZK_CHECK_OK(zk_client_create(&fx.client, listen_on, NULL, &err), err);
+            ZK_CHECK(health("", CUZK_OK) == 1);
+            stop();
+            continue;
+        }
+        zk_engine *engine = fake_create();
+        ZK_CHECK(zk_rpc_server_create(&second, engine, &(zk_rpc_options){.listen = listen, .n_listen = 1}, &err) ==
+                     CUZK_BAD_INPUT &&
+                 !second);
+        fake_destroy(engine);
+        ZK_CHECK(stat(path, &st) == 0);
+        close(fd);
+        unlink(path);
+    }
     *strrchr(path, '/') = 0;
     rmdir(path);
 }
