@@ -81,7 +81,7 @@ template <int ROWS> ZK_CHAIN void upper_product(u32 *h, const u32 *q, const u32 
     ZK_ADDC(h[7], even[15], odd[15]);
 }
 
-/* One row of lower products: a b_k at position `at` + k, up to the seventh limb. */
+/* One row of lower products, a b[k] at position AT + k, modulo 2^256: of the last limb the low half. */
 template <int AT> ZK_CHAIN void lower_row(u32 *even, u32 *odd, u32 a, const u32 *b) {
 #pragma unroll
     for (int parity = 0; parity < 2; parity++) {

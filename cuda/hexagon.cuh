@@ -29,7 +29,7 @@ namespace zk {
 
 constexpr u32 HEXAGON_NONE = 0xffffffffu, HEXAGON_NEGATIVE = 0x80000000u; /* of a code: digit 0; minus */
 constexpr int HEXAGON_LIMBS = 4;                                          /* of a coordinate, of a fraction */
-constexpr int HEXAGON_FACTOR = HEXAGON_LIMBS + 1;
+constexpr int HEXAGON_FACTOR = HEXAGON_LIMBS + 1;                         /* of a part of 1/B^(T-1), times 2^256 */
 
 /* A code is the bucket, bits from the top: row >> low_rows, class (2 bits), low_rows bits of row, column. */
 struct hexagons {

@@ -270,6 +270,7 @@ void plan_windows(window_plan *plan, u32 n_windows) {
 
 void msm_consider(msm_visitor &visitor, size_t n, u32 planes, u32 distance, size_t point_bytes,
                   const msm_limits &limits) {
+    /* time against that with four lanes, measured (docs/measurements-cuda.md) */
     static const double lane_factor[MAX_LANES + 1] = {0, 1.15, 1.06, 1.02, 1, 0.995, 0.99};
     constexpr u32 usual_lanes[] = {6, 4, 2, 1};
     const double most_capacity = point_bytes == sizeof(affine<fp>) ? 1.05 * (1u << 26) : 1.05 * (1u << 25);

@@ -512,7 +512,7 @@ template <class F> void msm_choose(msm_choice<F> &choice, const zk_cuda_bases &b
 template <class F>
 cuzk_status msm_allocate(msm_job<F> *job, workspace_piece *piece, const zk_cuda_bases &b, size_t n, bool streamed,
                          cuzk_err *err) {
-    constexpr double much = 0.98;
+    constexpr double much = 0.98; /* a turn is waited for if it saves a fiftieth or more */
     zk_cuda *d = piece->device;
     size_t room = zk_cuda_bytes_free(d);
     bool alone = !piece->common() || piece->common()->pool.limit <= room;
