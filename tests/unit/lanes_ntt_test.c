@@ -3,6 +3,7 @@
 #include "field/cpu.h"
 #include "ntt/domain.h"
 #include "ntt/lanes/lanes.h"
+#include "rounding_mode.h"
 #include "zk_test.h"
 
 #define LOG2_MIN (LEAF_LOG2 + 3)
@@ -61,6 +62,7 @@ static void fill(zk_fr *x, size_t n, fill_kind kind, uint64_t *seed) {
 static void transforms(const char *limit) {
     static void (*const run[])(const zk_ntt_domain *, zk_fr *, zk_pool *) = {
         zk_ntt_forward, zk_ntt_inverse, zk_ntt_coset_forward, zk_ntt_coset_inverse};
+    const unsigned usual = mode_now();
     uint64_t seed = 3;
     for (unsigned log2_n = LOG2_MIN; log2_n <= LOG2_MAX; log2_n++) {
         zk_ntt_domain *scalar = domain_of(log2_n, "adx"), *lanes = domain_of(log2_n, limit);
@@ -74,7 +76,11 @@ static void transforms(const char *limit) {
                 fill(x, n, (fill_kind)kind, &seed);
                 memcpy(y, x, n * sizeof *x);
                 run[t](scalar, x, two_threads());
+                mode_set(0x5f80); /* rounding up, to be back afterwards */
+                const unsigned mode = mode_now();
                 run[t](lanes, y, kind % 2 ? NULL : two_threads());
+                ZK_CHECKF(mode_now() == mode, "%s: transform %d of 2^%u", limit, t, log2_n);
+                mode_set(usual);
                 ZK_CHECKF(memcmp(x, y, n * sizeof *x) == 0, "%s: transform %d of 2^%u, fill %d", limit, t, log2_n,
                           kind);
             }

@@ -1,4 +1,5 @@
-/* How doubles are rounded on this thread, for tests of code that changes it. */
+/* How doubles are rounded on this thread (MXCSR), for tests of code that changes it. A program starts
+ * with 0x1f80; 0x2000 more rounds down, 0x4000 more up. */
 #ifndef ROUNDING_MODE_H
 #define ROUNDING_MODE_H
 
