@@ -228,7 +228,8 @@ until_is NRestarts 1 && until_is ActiveState active && pass "the watchdog ends a
 logged "and says so" "Watchdog timeout"
 
 # draining takes longer than TimeoutStopSec and WatchdogSec
-drop_in 'WatchdogSec=2\nTimeoutStopSec=3\nExecStart=\nExecStart=/usr/local/bin/cuzk daemon --config /etc/cuzk/cuzk.toml --daemon.drain_timeout 8s --test-worker-fault hang@prepare:1\n'
+slow='/usr/local/bin/cuzk daemon --config /etc/cuzk/cuzk.toml --daemon.drain_timeout 8s --test-worker-fault hang@prepare:1'
+drop_in "WatchdogSec=2\nTimeoutStopSec=3\nExecStart=\nExecStart=$slow\n"
 inside systemctl restart cuzk
 id=$(job drained)
 sleep 1

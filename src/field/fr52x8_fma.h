@@ -20,9 +20,7 @@ ZK_INLINE void zk_fr52x8_carry_factor(zk_fr52x8 *r, const zk_fr52x8 *a) {
 }
 
 /* A limb, of up to 58 bits, of q r, q below 2^6. */
-ZK_INLINE zk_v8 zk_fr52x8_multiple(zk_v8 q, const int limb) {
-    return zk_v8_mul_small(q, zk_fr52_multiples[limb][1]);
-}
+ZK_INLINE zk_v8 zk_fr52x8_multiple(zk_v8 q, const int limb) { return zk_v8_mul_small(q, zk_fr52_multiples[limb][1]); }
 /* t - q r, loose; q below 36. */
 ZK_INLINE void zk_fr52x8_take_multiple(zk_fr52x8 *t, zk_v8 q) {
     ZK_UNROLL for (int i = 0; i < 5; i++) t->l[i] = zk_v8_sub(t->l[i], zk_fr52x8_multiple(q, i));

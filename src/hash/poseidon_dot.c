@@ -1,7 +1,7 @@
 #include "hash/poseidon_dot.h"
 
-/* v / r by its leading bits: 116 = ceil(r / 2^248) makes the quotient at most the true one, and short of it by less than
- * 1.1 for v < 2^7 r, so that one conditional subtraction is left. v: five limbs. */
+/* v / r by its leading bits: 116 = ceil(r / 2^248) makes the quotient at most the true one, and short of it by less
+ * than 1.1 for v < 2^7 r, so that one conditional subtraction is left. v: five limbs. */
 static inline void finish(zk_fr *r, const uint64_t v[5]) {
     ZK_FR_LOCAL_MODULUS(p);
     uint64_t q = (v[4] << 8 | v[3] >> 56) / 116, carry = 0, w[4];
@@ -53,8 +53,8 @@ static const uint64_t modulus[5] = {ZK_FR_P0, ZK_FR_P1, ZK_FR_P2, ZK_FR_P3, ZK_F
 /* clang-format off */
 /* lo goes to t0 on the CF chain, hi to t1 on the OF chain. */
 #define STEP(source, t0, t1) "mulx " source ", %%rax, %%rcx; adcx %%rax, " t0 "; adox %%rcx, " t1 ";"
-/* t0..t4 += rdx * X, plus what the row before carried into t4's place (rbx, at most 2: the high limbs of X are below 2^63,
- * so that it fits into the product's high half). rbx becomes the carry into the limb after t4. */
+/* t0..t4 += rdx * X, plus what the row before carried into t4's place (rbx, at most 2: the high limbs of X are below
+ * 2^63, so that it fits into the product's high half). rbx becomes the carry into the limb after t4. */
 #define ROW(X, t0, t1, t2, t3, t4)                                                                                     \
     "xorl %%eax, %%eax;" STEP(X(0), t0, t1) STEP(X(1), t1, t2) STEP(X(2), t2, t3)                                      \
     "mulx " X(3) ", %%rax, %%rcx; leaq (%%rcx, %%rbx), %%rcx; adcx %%rax, " t3 "; adox %%rcx, " t4 ";"                 \

@@ -13,8 +13,8 @@ typedef void (*zk_poseidon_dot_fn)(zk_fr *out, const zk_fr *init, const zk_fr *a
                                    size_t n);
 
 void zk_poseidon_dot_portable(zk_fr *out, const zk_fr *init, const zk_fr *a, const zk_fr *b, size_t stride, size_t n);
-/* The assembly needs 14 registers: optimised builds only, and none with a sanitizer (field/limb_x86.h). The CPU must have
- * BMI2 and ADX. */
+/* The assembly needs 14 registers: optimised builds only, and none with a sanitizer (field/limb_x86.h). The CPU must
+ * have BMI2 and ADX. */
 #if ZK_LIMB_X86
 #define ZK_POSEIDON_HAVE_ADX 1
 void zk_poseidon_dot_adx(zk_fr *out, const zk_fr *init, const zk_fr *a, const zk_fr *b, size_t stride, size_t n);
