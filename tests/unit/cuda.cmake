@@ -11,6 +11,10 @@ if(CMAKE_CXX_COMPILER)
     target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unknown-pragmas)
     target_compile_definitions(${name} PRIVATE _GNU_SOURCE ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors" ${arg_DEFINE})
+    if(CUZK_SANITIZE) # what they link is built so
+      target_compile_options(${name} PRIVATE -fsanitize=${CUZK_SANITIZE} -fno-omit-frame-pointer -g)
+      target_link_options(${name} PRIVATE -fsanitize=${CUZK_SANITIZE})
+    endif()
     foreach(lib ${arg_LINK}) # as files: their usage requirements are flags for C
       target_link_libraries(${name} PRIVATE $<TARGET_FILE:${lib}>)
       add_dependencies(${name} ${lib})
