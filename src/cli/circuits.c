@@ -1,8 +1,10 @@
 #include "cli/circuits.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/args.h"
 #include "filecoin/kinds.h"
@@ -52,6 +54,12 @@ cuzk_status cli_key_path(char **path, const char *dir, const char *identifier, c
         return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path");
     }
     return CUZK_OK;
+}
+
+cuzk_status cli_key_expect(const char *path, const char *dir, cuzk_err *err) {
+    if (access(path, F_OK) == 0 || errno != ENOENT) return CUZK_OK; /* opening it tells of other failures */
+    return ZK_FAIL(err, CUZK_NOT_FOUND, "%s: no such key file; test keys: `cuzk setup KIND --sector-size S --out %s`",
+                   path, dir);
 }
 
 cuzk_status cli_stem_path(char **path, const char *dir, const char *file, const char *suffix, cuzk_err *err) {

@@ -22,7 +22,7 @@ typedef struct request_args {
     bool steady, multiples;
 } request_args;
 
-/* The files of a folder, in the order of their names. */
+/* The files *.json of a folder, in the order of their names. */
 typedef struct paths {
     char **items;
     size_t n;
@@ -37,13 +37,16 @@ static void paths_clear(paths *p) {
     free(p->proved);
 }
 
-static int is_file(const struct dirent *entry) { return entry->d_name[0] != '.'; }
+static int is_request(const struct dirent *entry) {
+    size_t n = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && n > 5 && strcmp(entry->d_name + n - 5, ".json") == 0;
+}
 
 static cuzk_status paths_read(paths *p, const char *folder, cuzk_err *err) {
     struct dirent **entries = NULL;
-    int n = scandir(folder, &entries, is_file, alphasort);
+    int n = scandir(folder, &entries, is_request, alphasort);
     if (n < 0) return ZK_FAIL(err, CUZK_IO, "%s: cannot read the folder", folder);
-    cuzk_status status = n ? CUZK_OK : ZK_FAIL(err, CUZK_BAD_INPUT, "%s: no requests in it", folder);
+    cuzk_status status = n ? CUZK_OK : ZK_FAIL(err, CUZK_BAD_INPUT, "%s: no requests (*.json) in it", folder);
     p->items = zk_calloc((size_t)n + 1, sizeof *p->items);
     p->digests = zk_calloc((size_t)n + 1, sizeof *p->digests);
     p->proved = zk_calloc((size_t)n + 1, sizeof *p->proved);
@@ -216,8 +219,9 @@ static int run_request(const cli_command *self, int argc, char **argv) {
          "fixed blinding, as for `prove`; every run of a request must give the same bytes"},
         CLI_KEY_OPTIONS(args.keys),
     };
-    cli_positional positionals[] = {
-        {"FOLDER", &args.folder, "requests of one circuit (JSON of SubmitProofRequest), proved in turn", true}};
+    cli_positional positionals[] = {{"FOLDER", &args.folder,
+                                     "requests of one circuit (*.json: the message SubmitProofRequest), proved in turn",
+                                     false}};
     bool help = false;
     cuzk_status status = CUZK_OK;
     ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], positionals, 1, &help, &err));

@@ -108,6 +108,7 @@ static cuzk_status state_job(statement *s, const verify_args *args, const cli_op
     } else {
         ZK_GOTO(zk_job_identifier(identifier, job, err));
         ZK_GOTO(cli_key_path(&s->vk_path, args->params_dir, identifier, ".vk", err));
+        ZK_GOTO(cli_key_expect(s->vk_path, args->params_dir, err));
     }
 out:
     zk_job_destroy(job);

@@ -1,6 +1,8 @@
 /* The program `cuzk`: finds the command that the first words name and runs it. */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
@@ -48,6 +50,39 @@ static int match(const cli_command *command, int argc, char **argv) {
     return n;
 }
 
+/* The commands that begin with this word, such as the benchmarks. Returns how many there are. */
+static size_t print_group(FILE *out, const char *word) {
+    size_t n = 0, length = strlen(word);
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        const cli_command *command = commands[i];
+        if (strncmp(command->name, word, length) != 0 || command->name[length] != ' ') continue;
+        if (n++ == 0) fprintf(out, "usage: cuzk %s COMMAND [arguments]\n\ncommands:\n", word);
+        fprintf(out, "  %-20s %s\n", command->name, command->summary);
+    }
+    return n;
+}
+
+/* Code below takes a value it does not know for none: what was misspelt would be believed to hold. */
+static bool check_environment(void) {
+    static const struct {
+        const char *name, *expected, *values[4];
+    } variables[] = {
+        {"CUZK_CPU", "portable, adx, avx2 or ifma", {"portable", "adx", "avx2", "ifma"}},
+        {"CUZK_NUMA", "auto, off or interleave", {"auto", "off", "interleave"}},
+    };
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *value = getenv(variables[i].name);
+        bool known = !value || !*value;
+        for (size_t k = 0; !known && k < 4; k++)
+            known = variables[i].values[k] && strcmp(value, variables[i].values[k]) == 0;
+        if (known) continue;
+        fprintf(stderr, "cuzk: %s in the environment: found \"%s\", expected %s\n", variables[i].name, value,
+                variables[i].expected);
+        return false;
+    }
+    return true;
+}
+
 int main(int argc, char **argv) {
     cli_session_start();
     if (argc < 2) {
@@ -62,6 +97,7 @@ int main(int argc, char **argv) {
         puts("cuzk " CUZK_VERSION);
         return 0;
     }
+    if (!check_environment()) return cuzk_status_exit_code(CUZK_USAGE);
     const cli_command *best = NULL;
     int best_words = 0;
     for (size_t i = 0; i < N_COMMANDS; i++) {
@@ -72,6 +108,9 @@ int main(int argc, char **argv) {
         }
     }
     if (!best) {
+        bool help = argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0);
+        if ((argc == 2 || help) && print_group(help ? stdout : stderr, argv[1]) > 0)
+            return help ? 0 : cuzk_status_exit_code(CUZK_USAGE);
         fprintf(stderr, "cuzk: unknown command \"%s\"; `cuzk --help` lists them\n", argv[1]);
         return cuzk_status_exit_code(CUZK_USAGE);
     }

@@ -1,12 +1,15 @@
 #include "cli/proving.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "cli/circuits.h"
 #include "cli/testdata.h"
+#include "groth16/prepared_params.h"
 
 cuzk_status cli_key_args_check(const cli_key_args *args, cuzk_err *err) {
     if (!args->params_dir == !args->toxic_path)
@@ -14,12 +17,26 @@ cuzk_status cli_key_args_check(const cli_key_args *args, cuzk_err *err) {
     return CUZK_OK;
 }
 
+static cuzk_status expect_prepared(const char *params_path, cuzk_err *err) {
+    char *path = NULL;
+    ZK_TRY(zk_prepared_path(&path, params_path, err));
+    cuzk_status status = CUZK_OK;
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        status = ZK_FAIL(err, CUZK_NOT_FOUND, "no prepared key beside %s: `cuzk params prepare` makes it", params_path);
+    free(path);
+    return status;
+}
+
 cuzk_status cli_key_find(cli_key *key, const cli_key_args *args, const char *identifier, const char *file,
                          cuzk_err *err) {
     key->params_path = NULL;
     key->prepared = args->prepared;
     if (args->toxic_path) return cli_read_toxic(&key->toxic, args->toxic_path, err);
-    if (identifier) return cli_key_path(&key->params_path, args->params_dir, identifier, ".params", err);
+    if (identifier) {
+        ZK_TRY(cli_key_path(&key->params_path, args->params_dir, identifier, ".params", err));
+        ZK_TRY(cli_key_expect(key->params_path, args->params_dir, err));
+        return args->prepared ? expect_prepared(key->params_path, err) : CUZK_OK;
+    }
     return cli_stem_path(&key->params_path, args->params_dir, file, ".params", err);
 }
 

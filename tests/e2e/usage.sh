@@ -1,0 +1,37 @@
+#!/bin/sh
+# What is told to somebody who asks for a thing that is not there.
+set -u
+: "${CUZK:?}"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/expect.sh"
+
+expect "a word that begins commands lists them" 2 "bench hash .*Poseidon" "$CUZK" bench
+expect "and asked for help it is no mistake" 0 "params prepare" "$CUZK" params --help
+expect "a word that is part of one does not" 2 "unknown command" "$CUZK" benc
+expect "nor one that is followed by what is none" 2 "unknown command" "$CUZK" bench nothing
+
+expect "CUZK_CPU misspelt" 2 'CUZK_CPU in the environment: found "axd", expected portable' env CUZK_CPU=axd "$CUZK" config sample
+expect "CUZK_NUMA misspelt" 2 'CUZK_NUMA in the environment: found "of", expected auto' env CUZK_NUMA=of "$CUZK" circuit info winning
+for value in "" portable adx avx2 ifma; do
+    expect "CUZK_CPU=$value" 0 "result checked" env CUZK_CPU="$value" "$CUZK" bench hash -n 8 --runs 1
+done
+for value in "" auto off interleave; do
+    expect "CUZK_NUMA=$value" 0 "result checked" env CUZK_NUMA="$value" "$CUZK" bench hash -n 8 --runs 1
+done
+
+"$CUZK" sample winning --sector-size 2KiB -o "$work/request.json" >/dev/null || fail "a request"
+: >"$work/proof"
+mkdir "$work/keys" "$work/none"
+expect "no key to prove with" 3 "no such key file.*setup KIND" "$CUZK" prove --request "$work/request.json" --params "$work/keys" -o "$work/p"
+expect "no key to verify with" 3 "[.]vk: no such key file.*setup KIND" "$CUZK" verify --request "$work/request.json" --params "$work/keys" "$work/proof"
+"$CUZK" setup winning --sector-size 2KiB --out "$work/keys" >/dev/null 2>&1 || fail "keys"
+expect "no prepared key" 3 "no prepared key beside .*params prepare" "$CUZK" prove --request "$work/request.json" --params "$work/keys" --prepared -o "$work/p"
+[ ! -e "$work/p" ] || fail "a proof is left"
+
+expect "bench request without a folder" 2 "FOLDER" "$CUZK" bench request --params "$work/keys"
+expect "of a folder without requests" 3 "no requests" "$CUZK" bench request "$work/none" --params "$work/keys"
+mkdir "$work/requests" "$work/requests/folder"
+cp "$work/request.json" "$work/requests/1.json" && echo "not a request" >"$work/requests/notes.txt"
+expect "other files are passed over" 0 "result checked" "$CUZK" bench request "$work/requests" --params "$work/keys" --runs 1
+counts
