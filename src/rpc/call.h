@@ -82,6 +82,7 @@ struct zk_rpc_server {
     size_t n_ports;
     uint64_t max_message_bytes;
     atomic_bool draining, ending;
+    atomic_bool shut_down; /* the core says so: no connection is left */
     atomic_uint n_unarmed; /* calls that could not be waited for, for lack of memory: tried again */
     atomic_ulong open_calls, received_bytes;
     atomic_ulong (*counts)[ZK_RPC_N_CODES]; /* [n_methods] */

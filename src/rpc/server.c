@@ -22,8 +22,9 @@
 #include "rpc/deadlocks.h"
 #include "rpc/handover.h"
 
-#define N_ARMED 64                          /* calls that may arrive before a thread has looked */
-#define END_GRACE_NS ((uint64_t)5000000000) /* for calls still sending when the server ends */
+#define N_ARMED 64                           /* calls that may arrive before a thread has looked */
+#define END_GRACE_NS ((uint64_t)5000000000)  /* for calls still sending when the server ends */
+#define IDLE_GRACE_NS ((uint64_t)1000000000) /* then, for clients that do not answer: the core would wait for 20 s */
 #define ARM_AGAIN_NS ((uint64_t)250000000)
 #define ROUND_NS ((uint64_t)500000000) /* a serving thread that nothing happens to says so this often */
 
@@ -201,7 +202,11 @@ static void *serve_main(void *arg) {
         grpc_event event = grpc_completion_queue_next(s->cq, until, NULL);
         if (event.type == GRPC_QUEUE_SHUTDOWN) return NULL;
         zk_rpc_tag *tag = event.tag;
-        if (event.type != GRPC_OP_COMPLETE || !tag) continue; /* NULL: the server has shut down */
+        if (event.type != GRPC_OP_COMPLETE) continue;
+        if (!tag) { /* the server has shut down */
+            atomic_store(&s->shut_down, true);
+            continue;
+        }
         ZK_RPC_TAKE(tag);
         zk_rpc_call *call = tag->call;
         tag->fn(call, event.success != 0);
@@ -501,6 +506,9 @@ void zk_rpc_server_destroy(zk_rpc_server *s) {
                 }
                 sleep_ms(2);
             }
+            start = zk_now_ns();
+            while (!atomic_load(&s->shut_down) && zk_now_ns() - start < IDLE_GRACE_NS) sleep_ms(2);
+            if (!atomic_load(&s->shut_down)) grpc_server_cancel_all_calls(s->grpc); /* closes connections, too */
         }
     }
     pthread_mutex_lock(&s->task_mutex);
