@@ -301,4 +301,16 @@ static inline int test_worker_main(int argc, char **argv) {
     return cuzk_status_exit_code(zk_worker_run(&options, &err));
 }
 
+/* Runs the cases in a folder with keys of both kinds. Returns the exit code of the program. */
+static inline int test_engine_main(const zk_test_case *cases, size_t n, int argc, char **argv) {
+    if (setjmp(zk_test_jump) != 0) return 2; /* the keys cannot be made */
+    zk_log_set_level(getenv("CUZK_ENGINE_LOG") ? ZK_LOG_DEBUG : ZK_LOG_OFF);
+    test_dir_make();
+    test_keys_make(ZK_KIND_WINDOW);
+    test_keys_make(ZK_KIND_WINNING);
+    int code = zk_test_run(cases, n, argc, argv);
+    test_dir_remove();
+    return code;
+}
+
 #endif

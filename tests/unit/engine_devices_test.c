@@ -291,11 +291,5 @@ int main(int argc, char **argv) {
         ZK_CASE(test_no_pipeline), ZK_CASE(test_batch),
     };
     if (argc > 1 && strcmp(argv[1], "worker") == 0) return test_worker_main(argc, argv);
-    zk_log_set_level(getenv("CUZK_ENGINE_LOG") ? ZK_LOG_DEBUG : ZK_LOG_OFF);
-    test_dir_make();
-    test_keys_make(ZK_KIND_WINNING);
-    test_keys_make(ZK_KIND_WINDOW);
-    int code = zk_test_run(cases, sizeof cases / sizeof cases[0], argc, argv);
-    test_dir_remove();
-    return code;
+    return test_engine_main(cases, sizeof cases / sizeof cases[0], argc, argv);
 }

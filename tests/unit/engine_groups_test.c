@@ -155,13 +155,7 @@ int main(int argc, char **argv) {
     };
     test_change_backend = stream_points;
     if (argc > 1 && strcmp(argv[1], "worker") == 0) return test_worker_main(argc, argv);
-    zk_log_set_level(getenv("CUZK_ENGINE_LOG") ? ZK_LOG_DEBUG : ZK_LOG_OFF);
     setenv("CUZK_TEST_STREAMS", "0", 1);
     setenv("CUZK_TEST_BLINDING", "1", 1);
-    test_dir_make();
-    test_keys_make(ZK_KIND_WINDOW);
-    test_keys_make(ZK_KIND_WINNING);
-    int code = zk_test_run(cases, sizeof cases / sizeof cases[0], argc, argv);
-    test_dir_remove();
-    return code;
+    return test_engine_main(cases, sizeof cases / sizeof cases[0], argc, argv);
 }

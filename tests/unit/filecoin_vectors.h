@@ -3,6 +3,8 @@
 #define ZK_TEST_FILECOIN_VECTORS_H
 
 #include "base/json_dom.h"
+#include "filecoin/graph.h"
+#include "hash/sha256.h"
 #include "zk_test.h"
 
 static inline zk_json_doc *load_json(const char *name) {
@@ -43,6 +45,18 @@ static inline void hex_of(uint8_t *out, size_t n, const zk_json_value *value) {
 
 static inline void get_node(uint8_t out[32], const zk_json_value *object, const char *name) {
     hex_of(out, 32, get(object, name));
+}
+
+/* SHA-256 of the parents of all nodes, 32-bit little-endian, as in the vectors. */
+static inline void digest_of_parents(uint8_t digest[32], const zk_graph *graph) {
+    zk_sha256_ctx ctx;
+    zk_sha256_init(&ctx);
+    for (uint32_t v = 0; v < graph->n_nodes; v++) {
+        uint32_t parents[ZK_ALL_PARENTS];
+        zk_graph_parents(parents, graph, v);
+        zk_sha256_update(&ctx, parents, sizeof parents);
+    }
+    zk_sha256_final(digest, &ctx);
 }
 
 #endif

@@ -6,32 +6,13 @@
 #include "base/mem.h"
 #include "msm/lanes/lanes.h"
 #include "rounding_mode.h"
+#include "scalars.h"
 #include "zk_test.h"
-
-static zk_pool *two_threads(void) {
-    static zk_pool *pool;
-    if (!pool) {
-        cuzk_err err = {0};
-        ZK_CHECK_OK(zk_pool_create(&pool, 2, &err), err);
-    }
-    return pool;
-}
 
 static zk_fr *new_scalars(size_t n) {
     zk_fr *s = calloc(n + 1, sizeof *s);
     ZK_CHECK(s);
     return s;
-}
-
-static zk_fr fr_random(uint64_t *seed) {
-    uint8_t bytes[64];
-    zk_fr r;
-    for (int i = 0; i < 8; i++) {
-        uint64_t v = zk_test_rand(seed);
-        memcpy(bytes + 8 * i, &v, 8);
-    }
-    zk_fr_from_bytes_wide(&r, bytes);
-    return r;
 }
 
 #define LARGE 9001

@@ -4,19 +4,11 @@
 #include "ntt/domain.h"
 #include "ntt/lanes/lanes.h"
 #include "rounding_mode.h"
+#include "scalars.h"
 #include "zk_test.h"
 
 #define LOG2_MIN (LEAF_LOG2 + 3)
 #define LOG2_MAX (LEAF_LOG2 + PASS_LOG2 + 1)
-
-static zk_pool *two_threads(void) {
-    static zk_pool *pool;
-    if (!pool) {
-        cuzk_err err = {0};
-        ZK_CHECK_OK(zk_pool_create(&pool, 2, &err), err);
-    }
-    return pool;
-}
 
 /* A domain that runs the code in lanes, or not. */
 static zk_ntt_domain *domain_of(unsigned log2_n, const char *limit) {
