@@ -190,6 +190,13 @@ template <class F> void msm_visit_preferred(msm_choice<F> &choice, const zk_cuda
                      msm_limits{way.windows, way.entries, way.lanes, 0, true});
 }
 
+/* For a call: the way that was measured for so many points, else a good one. */
+template <class F> void msm_choose(msm_choice<F> &choice, const zk_cuda_bases &b, size_t n) {
+    choice.one_is_enough = !choice.streamed;
+    msm_visit_preferred(choice, b, n);
+    if (choice.bytes == 0) msm_consider(choice, n, b.planes, b.distance, sizeof(affine<F>), limits_of(choice.device));
+}
+
 template <class F>
 void msm_extremes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases &b, bool streamed) {
     constexpr double nearly = 1.015;
@@ -204,9 +211,7 @@ void msm_extremes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_b
 }
 template <class F> void msm_way(zk_cuda_msm_way *way, const zk_cuda *d, const zk_cuda_bases &b) {
     msm_choice<F> choice(d, zk_cuda_bytes_free(d), false);
-    choice.one_is_enough = true;
-    if (b.n) msm_visit_preferred(choice, b, b.n);
-    if (b.n && choice.bytes == 0) msm_consider(choice, b.n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
+    if (b.n) msm_choose(choice, b, b.n);
     *way = choice.bytes
                ? zk_cuda_msm_way{choice.shape.windows.n_windows + (choice.shape.is_hexagons() ? ZK_CUDA_HEXAGONS : 0),
                                  choice.config.capacity, choice.config.lanes}
@@ -500,12 +505,6 @@ cuzk_status msm_slice(msm_job<F> *job, const affine<F> *bases, const affine<F> *
 }
 
 /* ---- whole problems ---- */
-
-template <class F> void msm_choose(msm_choice<F> &choice, const zk_cuda_bases &b, size_t n) {
-    choice.one_is_enough = !choice.streamed;
-    msm_visit_preferred(choice, b, n);
-    if (choice.bytes == 0) msm_consider(choice, n, b.planes, b.distance, sizeof(affine<F>), limits_of(choice.device));
-}
 
 /* Chooses a way and takes its memory, from the common pool where that makes it faster; of streamed bases with the
  * buffers of two slices at its end. */

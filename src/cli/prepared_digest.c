@@ -3,10 +3,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
-#include "base/bytes.h"
 #include "base/file.h"
 #include "groth16/prepared_params.h"
 #include "hash/sha256.h"
@@ -55,16 +53,10 @@ out:
 }
 
 cuzk_status cli_prepared_digest_await(cli_prepared_digest *d, cuzk_err *err) {
-    char found[65], expected[65];
-    const uint8_t *end = d->map.data + d->n_digested;
     if (d->running) pthread_join(d->thread, NULL);
     d->running = false;
     ZK_TRY(zk_file_map_check(&d->map, err));
-    if (memcmp(d->sha256, end, sizeof d->sha256) == 0) return CUZK_OK;
-    zk_hex_encode(found, d->sha256, sizeof d->sha256);
-    zk_hex_encode(expected, end, sizeof d->sha256);
-    return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: damaged: its SHA-256 is %s, it ends with %s", d->map.path, found,
-                   expected);
+    return zk_prepared_map_match(&d->map, d->sha256, err);
 }
 
 void cli_prepared_digest_end(cli_prepared_digest *d) {

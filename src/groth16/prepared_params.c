@@ -145,17 +145,19 @@ static cuzk_status compare(const uint8_t found[32], const uint8_t expected[32], 
     return ZK_FAIL(err, CUZK_CHECK_FAILED, "%s: SHA-256 is %s, expected %s, as %s", name, a, b, where);
 }
 
+cuzk_status zk_prepared_map_match(const zk_file_map *map, const uint8_t own_sha256[32], cuzk_err *err) {
+    char found[65], expected[65];
+    const uint8_t *own = map->data + map->n_bytes - ZK_SHA256_DIGEST_BYTES;
+    if (memcmp(own_sha256, own, 32) == 0) return CUZK_OK;
+    ZK_TRY(zk_file_map_check(map, err));
+    zk_hex_encode(found, own_sha256, 32);
+    zk_hex_encode(expected, own, 32);
+    return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: damaged: its SHA-256 is %s, it ends with %s", map->path, found, expected);
+}
+
 cuzk_status zk_prepared_params_match(const zk_prepared_params *p, const uint8_t *own_sha256,
                                      const uint8_t *params_sha256, const zk_params *params, cuzk_err *err) {
-    char found[65], expected[65];
-    const uint8_t *own = p->map.data + zk_prepared_params_digested_bytes(p);
-    if (own_sha256 && memcmp(own_sha256, own, 32) != 0) {
-        ZK_TRY(zk_file_map_check(&p->map, err));
-        zk_hex_encode(found, own_sha256, 32);
-        zk_hex_encode(expected, own, 32);
-        return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: damaged: its SHA-256 is %s, it ends with %s", p->map.path, found,
-                       expected);
-    }
+    if (own_sha256) ZK_TRY(zk_prepared_map_match(&p->map, own_sha256, err));
     if (params_sha256 && memcmp(params_sha256, p->header.params_sha256, 32) != 0)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: prepared from another file than %s (its SHA-256 differs)", p->map.path,
                        params->name);

@@ -59,6 +59,8 @@ void zk_prepared_params_close(zk_prepared_params *prepared); /* NULL is fine */
 static inline uint64_t zk_prepared_params_digested_bytes(const zk_prepared_params *prepared) {
     return prepared->map.n_bytes - 32;
 }
+/* Whether the mapped file of a prepared key ends with this digest. BAD_INPUT: damaged; says both. */
+cuzk_status zk_prepared_map_match(const zk_file_map *map, const uint8_t own_sha256[32], cuzk_err *err) ZK_MUST_USE;
 /* Whether these digests are those that the file names: of so many bytes of its own, and of the whole parameter file;
  * either may be NULL, not known. BAD_INPUT: damaged, or of another file. */
 cuzk_status zk_prepared_params_match(const zk_prepared_params *prepared, const uint8_t *own_sha256,
