@@ -19,7 +19,6 @@
 #include "field/v8.h"
 
 #define ZK_FP52_LIMBS 8
-#define ZK_FP52_MASK 0xfffffffffffffu
 
 typedef struct zk_fp52x8 {
     zk_v8 l[ZK_FP52_LIMBS];
@@ -90,12 +89,12 @@ ZK_INLINE void zk_fp52x8_reduce_wide(zk_fp52x8 *r, const zk_fp52x8 *a) {
     ZK_UNROLL for (int i = 0; i < 8; i++) t.l[i] = zk_v8_madd52lo(t.l[i], q, zk_v8_set1(n[i]));
     ZK_UNROLL for (int i = 0; i < 7; i++) t.l[i + 1] = zk_v8_madd52hi(t.l[i + 1], q, zk_v8_set1(n[i]));
     zk_fp52x8_carry(r, &t);
-    r->l[7] = zk_v8_and(r->l[7], zk_v8_set1(ZK_FP52_MASK));
+    r->l[7] = zk_v8_and(r->l[7], zk_v8_set1(ZK_MASK_52));
 }
 
 /* The number 2^shift w of six words a lane, tight; w < p, so the magnitude is 2^shift. shift: a constant, 0 .. 32. */
 ZK_INLINE void zk_fp52x8_split(zk_fp52x8 *r, const zk_v8 w[6], const int shift) {
-    const zk_v8 mask = zk_v8_set1(ZK_FP52_MASK);
+    const zk_v8 mask = zk_v8_set1(ZK_MASK_52);
     r->l[0] = zk_v8_and(zk_v8_slli(w[0], (unsigned)shift), mask);
     ZK_UNROLL for (int i = 1; i < 8; i++) {
         int bit = 52 * i - shift, word = bit / 64, at = bit % 64;

@@ -25,7 +25,7 @@ ZK_INLINE void zk_fp52x4_finish(zk_fp52x8 *r, const int half, const __m256i w[9]
     __m256i below = w[0];
     ZK_UNROLL for (int k = 0; k < 8; k++) {
         const __m256i limb = k == 0 || form != ZK_FP52_LOOSE ? zk_v4_add_carry(w[k + 1], below) : w[k + 1];
-        r->l[k].h[half] = form == ZK_FP52_TIGHT && k < 7 ? _mm256_and_si256(limb, zk_v4_set1(ZK_FP52_MASK)) : limb;
+        r->l[k].h[half] = form == ZK_FP52_TIGHT && k < 7 ? _mm256_and_si256(limb, zk_v4_set1(ZK_MASK_52)) : limb;
         below = limb;
     }
 }
@@ -147,7 +147,7 @@ ZK_INLINE void zk_fp52x8_carry(zk_fp52x8 *r, const zk_fp52x8 *a) {
     ZK_UNROLL for (int half = 0; half < 2; half++) {
         __m256i t = a->l[0].h[half];
         ZK_UNROLL for (int i = 0; i < 7; i++) {
-            r->l[i].h[half] = _mm256_and_si256(t, zk_v4_set1(ZK_FP52_MASK));
+            r->l[i].h[half] = _mm256_and_si256(t, zk_v4_set1(ZK_MASK_52));
             t = zk_v4_add_carry(a->l[i + 1].h[half], t);
         }
         r->l[7].h[half] = t;

@@ -10,7 +10,7 @@ ZK_INLINE zk_v8 zk_fp52x8_multiple(zk_v8 q, const int limb) {
 
 /* loose -> tight, of the same value. */
 ZK_INLINE void zk_fp52x8_carry(zk_fp52x8 *r, const zk_fp52x8 *a) {
-    const zk_v8 mask = zk_v8_set1(ZK_FP52_MASK);
+    const zk_v8 mask = zk_v8_set1(ZK_MASK_52);
     zk_v8 t = a->l[0];
     ZK_UNROLL for (int i = 0; i < 7; i++) {
         r->l[i] = zk_v8_and(t, mask);

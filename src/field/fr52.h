@@ -5,7 +5,6 @@
 #include "field/fr.h"
 
 #define ZK_FR52_LIMBS 5
-#define ZK_FR52_MASK 0xfffffffffffffu
 #define ZK_FR52_R0 0xfffff00000001
 #define ZK_FR52_R1 0x02fffe5bfefff
 #define ZK_FR52_R2 0x9a1d80553bda4
@@ -25,7 +24,7 @@ static inline void zk_fr_to_fr52(zk_fr52 *r, const zk_fr *a) {
         int bit = 52 * i, word = bit / 64, shift = bit % 64;
         uint64_t x = t.l[word] >> shift;
         if (shift > 12 && word < 3) x |= t.l[word + 1] << (64 - shift);
-        r->l[i] = x & ZK_FR52_MASK;
+        r->l[i] = x & ZK_MASK_52;
     }
 }
 

@@ -46,7 +46,7 @@ ZK_INLINE void zk_fr52x8_sub_loose(zk_fr52x8 *r, const zk_fr52x8 *a, const zk_fr
 
 /* Four 64-bit words a lane <-> limbs, of the same value. */
 ZK_INLINE void zk_fr52x8_from_words(zk_fr52x8 *r, const zk_v8 w[4]) {
-    const zk_v8 mask = zk_v8_set1(ZK_FR52_MASK);
+    const zk_v8 mask = zk_v8_set1(ZK_MASK_52);
     r->l[0] = zk_v8_and(w[0], mask);
     ZK_UNROLL for (int i = 1; i < 4; i++) {
         zk_v8 x = zk_v8_or(zk_v8_srli(w[i - 1], (unsigned)(64 - 12 * i)), zk_v8_slli(w[i], (unsigned)(12 * i)));
@@ -63,7 +63,7 @@ ZK_INLINE zk_v8 zk_fr52_quotient(zk_v8 top) {
 
 /* loose below 16 r -> loose below r (1 + 2^-21) */
 ZK_INLINE void zk_fr52x8_reduce(zk_fr52x8 *r, const zk_fr52x8 *a) {
-    const zk_v8 mask = zk_v8_set1(ZK_FR52_MASK);
+    const zk_v8 mask = zk_v8_set1(ZK_MASK_52);
     zk_fr52x8 t;
     zk_fr52x8_carry_factor(&t, a);
     zk_v8 q = zk_fr52_quotient(t.l[4]);
@@ -76,7 +76,7 @@ ZK_INLINE void zk_fr52x8_reduce(zk_fr52x8 *r, const zk_fr52x8 *a) {
 /* loose below 35 r -> words, fully reduced. The quotient by r is estimated from the top limb after carries: what is
  * left is below r (1 + 2^-21) and has r taken off where it can be. */
 ZK_INLINE void zk_fr52x8_to_words(zk_v8 w[4], const zk_fr52x8 *a) {
-    const zk_v8 mask = zk_v8_set1(ZK_FR52_MASK);
+    const zk_v8 mask = zk_v8_set1(ZK_MASK_52);
     zk_fr52x8 t, u;
     zk_fr52x8_carry_factor(&t, a);
     zk_v8 q = zk_fr52_quotient(t.l[4]);

@@ -27,6 +27,9 @@ typedef __int128 zk_i128;
 #define ZK_UNROLL
 #endif
 
+/* The bits of a limb of 52 bits, as the code in lanes has them. */
+#define ZK_MASK_52 0xfffffffffffffu
+
 /* *r = a + b + carry; returns the carry out. carry is 0 or 1. */
 ZK_INLINE unsigned char zk_adc(unsigned char carry, uint64_t a, uint64_t b, uint64_t *r) {
 #if defined(__x86_64__)

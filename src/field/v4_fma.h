@@ -15,7 +15,6 @@
 
 #include "field/v8.h"
 
-#define ZK_V4_MASK 0xfffffffffffffu
 #define ZK_DOUBLE_HIGH 0x4670000000000000u /* pattern of 2^104 */
 #define ZK_DOUBLE_LOW 0x4330000000000000u  /* and of 2^52 */
 
@@ -24,7 +23,7 @@ ZK_INLINE __m256i zk_v4_set1(uint64_t x) { return _mm256_set1_epi64x((long long)
 /* The low 52 bits as a number. */
 ZK_INLINE __m256d zk_v4_double(__m256i a) {
     const __m256i exponent = zk_v4_set1(ZK_DOUBLE_LOW);
-    const __m256i bits = _mm256_or_si256(_mm256_and_si256(a, zk_v4_set1(ZK_V4_MASK)), exponent);
+    const __m256i bits = _mm256_or_si256(_mm256_and_si256(a, zk_v4_set1(ZK_MASK_52)), exponent);
     return _mm256_sub_pd(_mm256_castsi256_pd(bits), _mm256_castsi256_pd(exponent));
 }
 

@@ -27,21 +27,21 @@ const zk_registered_seal zk_registered_seals[ZK_N_REGISTERED_SEALS] = {
     SEAL_ROWS(15, "V1_2_Feat_NonInteractivePoRep", 13, 126, ZK_API_1_2_0, ZK_POREP_NON_INTERACTIVE),
 };
 
-#define POST_ROWS(first, kind_name, suffix, kind, api, small, gib32, gib64, c, circuit_s, circuit_c)                     \
-    {first, "StackedDrg" kind_name "2KiB" suffix, kind, KIB(2), api, c, small, circuit_s(small), circuit_c},             \
-        {first + 1, "StackedDrg" kind_name "8MiB" suffix, kind, MIB(8), api, c, small, circuit_s(small), circuit_c},     \
-        {first + 2, "StackedDrg" kind_name "512MiB" suffix, kind, MIB(512), api, c, small, circuit_s(small), circuit_c}, \
-        {first + 3, "StackedDrg" kind_name "32GiB" suffix, kind, GIB(32), api, c, gib32, circuit_s(gib32), circuit_c},   \
-    {                                                                                                                    \
-        first + 4, "StackedDrg" kind_name "64GiB" suffix, kind, GIB(64), api, c, gib64, circuit_s(gib64), circuit_c      \
-    }
+/* The same for a PoSt. s: sectors of a partition; the rest is alike for all sizes. */
+#define POST_ROW(number, size, bytes, s, kind_name, suffix, kind, api, c, circuit_s, circuit_c)                        \
+    { number, "StackedDrg" kind_name size suffix, kind, bytes, api, c, s, circuit_s(s), circuit_c }
+#define POST_ROWS(first, small, gib32, gib64, ...)                                                                     \
+    POST_ROW(first, "2KiB", KIB(2), small, __VA_ARGS__), POST_ROW(first + 1, "8MiB", MIB(8), small, __VA_ARGS__),      \
+        POST_ROW(first + 2, "512MiB", MIB(512), small, __VA_ARGS__),                                                   \
+        POST_ROW(first + 3, "32GiB", GIB(32), gib32, __VA_ARGS__),                                                     \
+        POST_ROW(first + 4, "64GiB", GIB(64), gib64, __VA_ARGS__)
 #define SAME(n) n
 #define COPIES(n) 66
 
 const zk_registered_post zk_registered_posts[ZK_N_REGISTERED_POSTS] = {
-    POST_ROWS(0, "Winning", "V1", ZK_POST_WINNING, ZK_API_1_0_0, 1, 1, 1, 66, COPIES, 1),
-    POST_ROWS(5, "Window", "V1", ZK_POST_WINDOW, ZK_API_1_0_0, 2, 2349, 2300, 10, SAME, 10),
-    POST_ROWS(10, "Window", "V1_2", ZK_POST_WINDOW, ZK_API_1_2_0, 2, 2349, 2300, 10, SAME, 10),
+    POST_ROWS(0, 1, 1, 1, "Winning", "V1", ZK_POST_WINNING, ZK_API_1_0_0, 66, COPIES, 1),
+    POST_ROWS(5, 2, 2349, 2300, "Window", "V1", ZK_POST_WINDOW, ZK_API_1_0_0, 10, SAME, 10),
+    POST_ROWS(10, 2, 2349, 2300, "Window", "V1_2", ZK_POST_WINDOW, ZK_API_1_2_0, 10, SAME, 10),
 };
 
 const zk_registered_update zk_registered_updates[ZK_N_REGISTERED_UPDATES] = {

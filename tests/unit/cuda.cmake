@@ -8,9 +8,11 @@ if(CMAKE_CXX_COMPILER)
     cmake_parse_arguments(arg "" "" "DEFINE;LINK;LISTS" ${ARGN})
     add_executable(${name} ${source})
     set_target_properties(${name} PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
-    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
+    target_include_directories(${name} PRIVATE
+      ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)
     target_compile_options(${name} PRIVATE -Wall -Wextra -Wno-unknown-pragmas)
-    target_compile_definitions(${name} PRIVATE _GNU_SOURCE ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors" ${arg_DEFINE})
+    target_compile_definitions(${name} PRIVATE
+      _GNU_SOURCE ZK_VECTORS_DIR="${CMAKE_SOURCE_DIR}/tests/vectors" ${arg_DEFINE})
     if(CUZK_SANITIZE) # what they link is built so
       target_compile_options(${name} PRIVATE -fsanitize=${CUZK_SANITIZE} -fno-omit-frame-pointer -g)
       target_link_options(${name} PRIVATE -fsanitize=${CUZK_SANITIZE})
@@ -25,10 +27,12 @@ if(CMAKE_CXX_COMPILER)
 
   set(field_test ${CMAKE_CURRENT_LIST_DIR}/cuda_field_test.cpp)
   cuzk_cuda_host_test(test_cuda_field ${field_test} LINK zk_field zk_base LISTS check full unit)
-  cuzk_cuda_host_test(test_cuda_field_chains ${field_test} DEFINE ZK_PTX_ON_HOST LINK zk_field zk_base LISTS check full unit)
+  cuzk_cuda_host_test(test_cuda_field_chains ${field_test} DEFINE ZK_PTX_ON_HOST LINK zk_field zk_base
+    LISTS check full unit)
 
   # Everything else of cuda/ as C++ with kernels run by emulate.cpp.
-  set(emulated compact device hexagon msm_common msm_g1 msm_g2 ntt points points_g1 points_g2 pool prepare signs sort synthesis synthesis_eval synthesis_witness)
+  set(emulated compact device hexagon msm_common msm_g1 msm_g2 ntt points points_g1 points_g2
+    pool prepare signs sort synthesis synthesis_eval synthesis_witness)
   list(TRANSFORM emulated REPLACE "(.+)" "${cuda_dir}/\\1.cu")
   set_source_files_properties(${emulated} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++")
   add_library(zk_cuda_emulated STATIC EXCLUDE_FROM_ALL ${emulated} ${cuda_dir}/emulate.cpp)
@@ -50,9 +54,11 @@ if(CMAKE_CXX_COMPILER)
                        DEFINE ZK_CUDA_EMULATE LINK zk_cuda_emulated zk_msm zk_curve zk_field zk_hash zk_base LISTS full)
 
   # The CUDA backend on emulated kernels: the tests of Groth16 on the other device.
-  target_link_libraries(zk_cuda_emulated INTERFACE $<LINK_ONLY:zk_program> $<LINK_ONLY:zk_hash> $<LINK_ONLY:zk_curve> $<LINK_ONLY:zk_base>)
+  target_link_libraries(zk_cuda_emulated INTERFACE
+    $<LINK_ONLY:zk_program> $<LINK_ONLY:zk_hash> $<LINK_ONLY:zk_curve> $<LINK_ONLY:zk_base>)
   set(backend_dir ${CMAKE_SOURCE_DIR}/src/backend)
-  add_library(zk_device_emulated STATIC EXCLUDE_FROM_ALL ${backend_dir}/cuda.c ${backend_dir}/cuda_memory.c ${backend_dir}/cuda_points.c ${backend_dir}/cuda_tune.c)
+  add_library(zk_device_emulated STATIC EXCLUDE_FROM_ALL
+    ${backend_dir}/cuda.c ${backend_dir}/cuda_memory.c ${backend_dir}/cuda_points.c ${backend_dir}/cuda_tune.c)
   target_include_directories(zk_device_emulated PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(zk_device_emulated PUBLIC cuzk_flags zk_backend zk_cuda_emulated)
   cuzk_test(test_cuda_groth16 ${CMAKE_CURRENT_LIST_DIR}/groth16_toy_test.c LINK zk_groth16 zk_device_emulated)

@@ -1,4 +1,5 @@
-# What goes wrong on a device: its pool, failures of memory and calls, small budgets, two lanes. On the emulator of cuda.cmake.
+# What goes wrong on a device: its pool, failures of memory and calls, small budgets, two lanes. On the emulator of
+# cuda.cmake.
 if(CMAKE_CXX_COMPILER)
   # The pool in one program with its test, so that sanitizers see into it.
   set(pool_sources ${cuda_dir}/pool.cu ${cuda_dir}/device.cu)
