@@ -23,9 +23,17 @@ struct zk_http {
     int port;
 };
 
-/* A body of our own memory (static or to be freed); answers the request. */
+/* What an answer has beside its body. */
+typedef enum extra {
+    PLAIN,
+    IS_STATIC = 1, /* the body is not to be freed */
+    ANY_ORIGIN = 2 /* pages of other origins may read it, as they may the public engine's /status */
+} extra;
+
+/* A body of our own memory; answers the request. */
 static enum MHD_Result answer(struct MHD_Connection *c, unsigned code, const char *type, const void *body, size_t n,
-                              bool is_static) {
+                              unsigned extras) {
+    bool is_static = extras & IS_STATIC;
     struct MHD_Response *r = MHD_create_response_from_buffer(
         n, (void *)(uintptr_t)body, is_static ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_FREE);
     if (!r) {
@@ -39,22 +47,25 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned code, const cha
     MHD_add_response_header(r, "Content-Security-Policy",
                             "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
                             "connect-src 'self'; img-src data:; frame-ancestors 'none'");
+    if (extras & ANY_ORIGIN) MHD_add_response_header(r, "Access-Control-Allow-Origin", "*");
+    if (code == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(r, "Allow", "GET, HEAD");
     enum MHD_Result result = MHD_queue_response(c, code, r);
     MHD_destroy_response(r);
     return result;
 }
 
-static enum MHD_Result answer_text(struct MHD_Connection *c, unsigned code, const char *text) {
+static enum MHD_Result answer_text(struct MHD_Connection *c, unsigned code, const char *text, unsigned extras) {
     char *copy = zk_strdup(text);
-    return copy ? answer(c, code, "text/plain; charset=utf-8", copy, strlen(copy), false) : MHD_NO;
+    return copy ? answer(c, code, "text/plain; charset=utf-8", copy, strlen(copy), extras) : MHD_NO;
 }
 
-static enum MHD_Result answer_error(struct MHD_Connection *c, cuzk_status status, const cuzk_err *err) {
+static enum MHD_Result answer_error(struct MHD_Connection *c, cuzk_status status, const cuzk_err *err,
+                                    unsigned extras) {
     unsigned code = status == CUZK_NOT_FOUND                              ? MHD_HTTP_NOT_FOUND
                     : cuzk_status_classify(status) == CUZK_CLASS_INPUT    ? MHD_HTTP_BAD_REQUEST
                     : cuzk_status_classify(status) == CUZK_CLASS_RESOURCE ? MHD_HTTP_SERVICE_UNAVAILABLE
                                                                           : MHD_HTTP_INTERNAL_SERVER_ERROR;
-    return answer_text(c, code, err->message);
+    return answer_text(c, code, err->message, extras);
 }
 
 static cuzk_status trace_text(char **text, size_t *n, zk_engine *engine, const char *job_id, cuzk_err *err) {
@@ -87,24 +98,26 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
         return MHD_YES;
     }
     if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is served\n");
+        return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is served\n", PLAIN);
     cuzk_status status = CUZK_OK;
+    unsigned extras = PLAIN;
     const char *type = "application/json";
     if (strcmp(url, "/") == 0)
-        return answer(c, MHD_HTTP_OK, "text/html; charset=utf-8", zk_rpc_page, zk_rpc_page_bytes, true);
-    if (strcmp(url, "/health") == 0) return answer_text(c, MHD_HTTP_OK, "ok\n");
+        return answer(c, MHD_HTTP_OK, "text/html; charset=utf-8", zk_rpc_page, zk_rpc_page_bytes, IS_STATIC);
+    if (strcmp(url, "/health") == 0) return answer_text(c, MHD_HTTP_OK, "ok\n", PLAIN);
     if (strcmp(url, "/metrics") == 0) {
         type = "text/plain; version=0.0.4; charset=utf-8";
         status = zk_rpc_metrics_text(&text, &n, h->engine, h->server, &err);
     } else if (strcmp(url, "/status") == 0) {
+        extras = ANY_ORIGIN;
         status = zk_rpc_status_json(&text, &n, h->engine, h->server, &err);
     } else if (strcmp(url, "/trace") == 0) {
         status = trace_text(&text, &n, h->engine, MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "job"), &err);
     } else {
-        return answer_text(c, MHD_HTTP_NOT_FOUND, "here are /, /status, /metrics, /trace and /health\n");
+        return answer_text(c, MHD_HTTP_NOT_FOUND, "here are /, /status, /metrics, /trace and /health\n", PLAIN);
     }
-    if (status != CUZK_OK) return answer_error(c, status, &err);
-    return answer(c, MHD_HTTP_OK, type, text, n, false);
+    if (status != CUZK_OK) return answer_error(c, status, &err, extras);
+    return answer(c, MHD_HTTP_OK, type, text, n, extras);
 }
 
 static cuzk_status listen_on(int *fd, int *port, const char *address, cuzk_err *err) {

@@ -1,4 +1,5 @@
-/* HTTP, read only: / (status page), /status (JSON), /metrics (Prometheus), /trace[?job=ID] (Chrome trace), /health. */
+/* HTTP, read only: / (status page), /status (JSON), /metrics (Prometheus), /trace[?job=ID] (Chrome trace), /health.
+ * Pages of other origins may read /status, nothing else. */
 #ifndef ZK_RPC_HTTP_H
 #define ZK_RPC_HTTP_H
 

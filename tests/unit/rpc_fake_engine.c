@@ -21,6 +21,7 @@ struct zk_engine {
     cuzk_status fail_status;
     char fail_message[200];
     bool loaded, devices;
+    cuzk_status status_fails;
     atomic_bool hold_unknown;
     atomic_uint n_to_meet, n_met;
 };
@@ -102,6 +103,12 @@ void fake_fail_submit(zk_engine *e, cuzk_status status, const char *message) {
     pthread_mutex_lock(&e->mutex);
     e->fail_status = status;
     snprintf(e->fail_message, sizeof e->fail_message, "%s", message);
+    pthread_mutex_unlock(&e->mutex);
+}
+
+void fake_fail_status(zk_engine *e, cuzk_status status) {
+    pthread_mutex_lock(&e->mutex);
+    e->status_fails = status;
     pthread_mutex_unlock(&e->mutex);
 }
 
@@ -350,7 +357,10 @@ static void show_devices(view *v) {
 }
 
 cuzk_status zk_engine_get_status(zk_engine_status **status, zk_engine *e, cuzk_err *err) {
-    (void)err;
+    pthread_mutex_lock(&e->mutex);
+    cuzk_status fails = e->status_fails;
+    pthread_mutex_unlock(&e->mutex);
+    if (fails != CUZK_OK) return ZK_FAIL(err, fails, "no status for a test");
     view *v = calloc(1, sizeof *v);
     pthread_mutex_lock(&e->mutex);
     for (unsigned k = 0; k < 4; k++) v->queues[k].kind = (zk_proof_kind)(k + 1);

@@ -32,6 +32,8 @@ size_t fake_n_watches(zk_engine *engine);
 size_t fake_n_open_contents(zk_engine *engine);
 /* The next submit fails so. */
 void fake_fail_submit(zk_engine *engine, cuzk_status status, const char *message);
+/* Who asks for the status is told so, or, with CUZK_OK, gets it again. */
+void fake_fail_status(zk_engine *engine, cuzk_status status);
 /* The status shows two GPUs (the first with two workers, the second of them busy), a CPU worker, one that checks. */
 void fake_use_devices(zk_engine *engine);
 /* Nobody gets an answer from the engine until it is given free. */

@@ -604,6 +604,26 @@ static void test_http(void) {
     ZK_CHECK(strstr(GET("/trace"), "traceEvents") && strstr(GET("/trace?job=run-1"), "traceEvents"));
     ZK_CHECK(strstr(GET("/trace?job=x"), "404"));
     ZK_CHECK(strstr(GET("/health"), "200 OK") && strstr(GET("/other"), "404"));
+    static const char allow_any[] = "\r\nAccess-Control-Allow-Origin: *\r\n";
+    ZK_CHECK(strstr(GET("/status"), allow_any) && strstr(GET("/status?x=1"), allow_any));
+    ZK_CHECK(strstr(get(port, "HEAD /status HTTP/1.0\r\nOrigin: http://elsewhere\r\n\r\n"), allow_any));
+    fake_fail_status(fx.engine, CUZK_OUT_OF_MEMORY);
+    text = GET("/status"); /* a page of another origin is told why, too */
+    ZK_CHECK(strstr(text, " 503 ") && strstr(text, allow_any) && strstr(text, "no status for a test"));
+    ZK_CHECK(strstr(GET("/metrics"), " 503 ") && !strstr(GET("/metrics"), "Access-Control"));
+    fake_fail_status(fx.engine, CUZK_OK);
+    static const char *const own[] = {"GET /metrics", "GET /trace",  "GET /trace?job=x",
+                                      "GET /",        "GET /health", "GET /other",
+                                      "POST /status", "PUT /status", "OPTIONS /status"};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        char request[100];
+        snprintf(request, sizeof request, "%s HTTP/1.0\r\nOrigin: http://elsewhere\r\n\r\n", own[i]);
+        text = get(port, request);
+        ZK_CHECKF(!strstr(text, "Access-Control"), "%s", own[i]);
+        ZK_CHECKF(!strstr(text, " 405 ") == (own[i][0] == 'G') &&
+                      !strstr(text, "\r\nAllow: GET, HEAD\r\n") == (own[i][0] == 'G'),
+                  "%s", own[i]);
+    }
     ZK_CHECK(strstr(get(port, "POST /status HTTP/1.0\r\nContent-Length: 3\r\n\r\nabc"), "405"));
     ZK_CHECK(!strstr(get(port, "nonsense\r\n\r\n"), "200 OK"));
     zk_http *again = NULL;
