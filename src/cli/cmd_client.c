@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/remote.h"
 #include "cli/session.h"
+#include "rpc/device.h"
 
 static const char json_help[] = "one JSON object on standard output";
 
@@ -19,7 +20,7 @@ static const char json_help[] = "one JSON object on standard output";
 static const char *const tier_names[] = {"hot", "warm", "cold"};
 
 static void print_status(const Cuzk__V1__GetStatusResponse *s) {
-    char a[32];
+    char a[32], id[ZK_RPC_DEVICE_ID_BYTES];
     printf("up %" PRIu64 " s, %" PRIu64 " proofs completed, %" PRIu64 " failed\n", s->uptime_seconds,
            s->total_proofs_completed, s->total_proofs_failed);
     printf("memory reserved: %.1f of %.1f MiB\n\n", (double)s->pinned_memory_bytes / 1048576,
@@ -28,10 +29,13 @@ static void print_status(const Cuzk__V1__GetStatusResponse *s) {
     for (size_t i = 0; i < s->n_queues; i++)
         printf("%-16s %8" PRIu32 " %12" PRIu32 "\n", s->queues[i]->proof_kind, s->queues[i]->pending,
                s->queues[i]->in_progress);
-    printf("\n%-6s %-40s %s\n", "device", "name", "work");
-    for (size_t i = 0; i < s->n_gpus; i++)
-        printf("%-6" PRIu32 " %-40.40s %s %s\n", s->gpus[i]->ordinal, s->gpus[i]->name,
-               s->gpus[i]->current_job_id[0] ? s->gpus[i]->current_proof_kind : "idle", s->gpus[i]->current_job_id);
+    printf("\n%-16s %-40s %s\n", "device", "name", "work");
+    for (size_t i = 0; i < s->n_gpus; i++) {
+        const Cuzk__V1__GPUStatus *g = s->gpus[i];
+        const char *name = zk_rpc_device_split(id, g->ordinal, g->name);
+        printf("%-16s %-40.40s %s%s%s\n", id, name, g->current_job_id[0] ? g->current_proof_kind : "idle",
+               g->current_job_id[0] ? " " : "", g->current_job_id);
+    }
     printf("\n%-16s %-5s %14s %6s\n", "keys", "tier", "size", "in use");
     for (size_t i = 0; i < s->n_loaded_srs; i++) {
         const Cuzk__V1__SRSStatus *k = s->loaded_srs[i];
@@ -45,6 +49,9 @@ static void put_status(zk_json_writer *j, const Cuzk__V1__GetStatusResponse *s) 
     for (size_t i = 0; i < s->n_gpus; i++) {
         const Cuzk__V1__GPUStatus *g = s->gpus[i];
         zk_json_begin_object(j, NULL);
+        char id[ZK_RPC_DEVICE_ID_BYTES];
+        zk_rpc_device_split(id, g->ordinal, g->name);
+        zk_json_put_string(j, "device", id);
         zk_json_put_u64(j, "ordinal", g->ordinal);
         zk_json_put_string(j, "name", g->name);
         zk_json_put_u64(j, "vram_total_bytes", g->vram_total_bytes);

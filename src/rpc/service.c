@@ -7,6 +7,7 @@
 #include "base/span.h"
 #include <cuzk.pb-c.h>
 #include "rpc/call.h"
+#include "rpc/device.h"
 #include "rpc/metrics.h"
 
 /* ---- messages ---- */
@@ -275,8 +276,12 @@ static void handle_evict(zk_rpc_call *call) {
 
 static bool is_device(const zk_worker_view *w) { return strcmp(w->device_kind, "cpu") != 0; }
 
-/* One entry a device, whichever of its workers is busy; the CPU's workers only where nothing else proves. */
-static size_t list_gpus(Cuzk__V1__GPUStatus *gpus, Cuzk__V1__GPUStatus **list, const zk_engine_status *st) {
+typedef char device_name[ZK_RPC_CPU_NAME_BYTES];
+
+/* One entry a device, whichever of its workers is busy; the CPU's workers only where nothing else proves. Those have
+ * no ordinal of their own, and a name that says whose they are (device.h). */
+static size_t list_gpus(Cuzk__V1__GPUStatus *gpus, Cuzk__V1__GPUStatus **list, device_name *names,
+                        const zk_engine_status *st) {
     bool devices = false;
     size_t n = 0;
     for (size_t i = 0; i < st->n_workers; i++) devices |= is_device(&st->workers[i]);
@@ -291,7 +296,8 @@ static size_t list_gpus(Cuzk__V1__GPUStatus *gpus, Cuzk__V1__GPUStatus **list, c
         n += k == n;
         cuzk__v1__gpustatus__init(g);
         g->ordinal = w->device_ordinal;
-        g->name = text_of(w->device);
+        if (!is_device(w)) zk_rpc_cpu_name(names[k], w);
+        g->name = text_of(is_device(w) ? w->device : names[k]);
         g->vram_total_bytes = w->memory_total_bytes;
         g->vram_free_bytes = w->memory_free_bytes;
         g->current_job_id = text_of(w->job_id);
@@ -305,12 +311,13 @@ static void reply_status(zk_rpc_call *call, const zk_engine_status *st) {
     size_t n = st->n_workers + st->n_srs + st->n_queues;
     Cuzk__V1__GPUStatus *gpus = zk_calloc(st->n_workers + 1, sizeof *gpus),
                         **gpu_list = zk_calloc(n + 1, sizeof(void *));
+    device_name *names = zk_calloc(st->n_workers + 1, sizeof *names);
     Cuzk__V1__SRSStatus *srs = zk_calloc(st->n_srs + 1, sizeof *srs);
     Cuzk__V1__QueueStatus *queues = zk_calloc(st->n_queues + 1, sizeof *queues);
-    if (gpus && gpu_list && srs && queues) {
+    if (gpus && gpu_list && names && srs && queues) {
         Cuzk__V1__SRSStatus **srs_list = (void *)(gpu_list + st->n_workers);
         Cuzk__V1__QueueStatus **queue_list = (void *)(gpu_list + st->n_workers + st->n_srs);
-        r.n_gpus = list_gpus(gpus, gpu_list, st);
+        r.n_gpus = list_gpus(gpus, gpu_list, names, st);
         for (size_t i = 0; i < st->n_srs; i++) {
             const zk_srs_view *v = &st->srs[i];
             Cuzk__V1__SRSStatus *m = srs_list[i] = &srs[i];
@@ -344,6 +351,7 @@ static void reply_status(zk_rpc_call *call, const zk_engine_status *st) {
     }
     free(gpus);
     free(gpu_list);
+    free(names);
     free(srs);
     free(queues);
 }

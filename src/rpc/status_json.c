@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/json_writer.h"
+#include "rpc/device.h"
 #include "rpc/metrics.h"
 
 static double seconds(uint64_t ms) { return (double)ms / 1000; }
@@ -69,6 +70,8 @@ static void put_workers(zk_json_writer *j, const zk_engine_status *st) {
     for (size_t i = 0; i < st->n_workers; i++) {
         const zk_worker_view *w = &st->workers[i];
         bool busy = w->job_id[0] != 0;
+        char device_id[ZK_RPC_DEVICE_ID_BYTES];
+        zk_rpc_device_id(device_id, w);
         zk_json_begin_object(j, NULL);
         zk_json_put_u64(j, "worker_id", w->id);
         zk_json_put_u64(j, "process_of", w->process);
@@ -80,6 +83,7 @@ static void put_workers(zk_json_writer *j, const zk_engine_status *st) {
         busy ? zk_json_put_double(j, "busy_secs", seconds(w->busy_ms)) : zk_json_put_null(j, "busy_secs");
         zk_json_put_string(j, "detail", zk_worker_state_name(w->state));
         put_text_or_null(j, "stage", w->stage);
+        zk_json_put_string(j, "device_id", device_id);
         zk_json_put_string(j, "device", w->device);
         zk_json_put_string(j, "device_kind", w->device_kind);
         zk_json_put_string(j, "min_priority", zk_priority_proto_name(w->min_priority));

@@ -9,6 +9,7 @@
 
 #include "base/json_dom.h"
 #include "base/span.h"
+#include "rpc/device.h"
 #include "rpc/http.h"
 #include "rpc/pb.h"
 #include "rpc_common.h"
@@ -307,7 +308,7 @@ static void test_status_and_keys(void) {
     start();
     Cuzk__V1__GetStatusRequest q = CUZK__V1__GET_STATUS_REQUEST__INIT;
     Cuzk__V1__GetStatusResponse *s = ask("GetStatus", &q.base, &cuzk__v1__get_status_response__descriptor);
-    ZK_CHECK(s->n_gpus == 1 && strcmp(s->gpus[0]->name, "a \"CPU\"") == 0 &&
+    ZK_CHECK(s->n_gpus == 1 && strcmp(s->gpus[0]->name, "cpu (worker 0): a \"CPU\"") == 0 &&
              strcmp(s->gpus[0]->current_job_id, "run-1") == 0);
     ZK_CHECK(strcmp(s->gpus[0]->current_proof_kind, "porep-c2") == 0 && s->gpus[0]->vram_total_bytes == 1000);
     ZK_CHECK(s->n_loaded_srs == 2 && s->loaded_srs[1]->tier == CUZK__V1__SRSSTATUS__TIER__COLD);
@@ -349,6 +350,32 @@ static void test_status_and_keys(void) {
         ZK_CHECKF(strstr(t->prometheus_text, lines[i]), "%s", lines[i]);
     protobuf_c_message_free_unpacked(&t->base, NULL);
     stop();
+}
+
+/* What a client makes of an entry, ours and one of a daemon that knows nothing of this. */
+static void test_device_names(void) {
+    static const struct {
+        uint32_t ordinal;
+        const char *name, *id, *rest;
+    } cases[] = {
+        {0, "cpu (worker 0): 2 threads", "cpu (worker 0)", "2 threads"},
+        {0, "cpu (worker 4294967295): 64 threads, 2 nodes", "cpu (worker 4294967295)", "64 threads, 2 nodes"},
+        {0, "cpu (worker 7): ", "cpu (worker 7)", ""},
+        {0, "NVIDIA H200", "cuda:0", "NVIDIA H200"},
+        {4294967295u, "GPU 7", "cuda:4294967295", "GPU 7"},
+        {1, "", "cuda:1", ""},
+        {2, "cpu (worker", "cuda:2", "cpu (worker"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char id[ZK_RPC_DEVICE_ID_BYTES];
+        const char *rest = zk_rpc_device_split(id, cases[i].ordinal, cases[i].name);
+        ZK_CHECKF(strcmp(id, cases[i].id) == 0 && strcmp(rest, cases[i].rest) == 0, "%s: %s", id, rest);
+    }
+    zk_worker_view w = {.id = 3, .device_kind = "cpu", .device = "cpu, 2 threads"};
+    char id[ZK_RPC_DEVICE_ID_BYTES], name[ZK_RPC_CPU_NAME_BYTES];
+    zk_rpc_device_id(id, &w);
+    zk_rpc_cpu_name(name, &w);
+    ZK_CHECK(strcmp(id, "cpu") == 0 && strcmp(name, "cpu (worker 3): 2 threads") == 0);
 }
 
 /* One entry a device, with the job of whichever of its workers has one. */
@@ -570,6 +597,22 @@ static char *get(int port, const char *request) {
     return text;
 }
 
+/* The JSON of a /status has these workers, in order; what the public shape calls gpu_ordinal is a number in all. */
+static void check_device_ids(const char *answer, const char *const *ids, size_t n) {
+    zk_json_doc *doc = NULL;
+    cuzk_err err = {0};
+    const char *body = strstr(answer, "\r\n\r\n") + 4;
+    ZK_CHECK_OK(zk_json_parse(&doc, body, strlen(body), 0, &err), err);
+    const zk_json_value *workers = zk_json_member_of(zk_json_root(doc), "gpu_workers");
+    ZK_CHECK(zk_json_count(workers) == n);
+    for (size_t i = 0; i < n; i++) {
+        const zk_json_value *w = zk_json_element_of(workers, i);
+        ZK_CHECKF(strcmp(zk_json_member_of(w, "device_id")->text, ids[i]) == 0, "worker %zu", i);
+        ZK_CHECK(zk_json_member_of(w, "gpu_ordinal")->u64 == (i == 2) && zk_json_member_of(w, "worker_id")->u64 == i);
+    }
+    zk_json_doc_destroy(doc);
+}
+
 static void test_http(void) {
     start();
     cuzk_err err = {0};
@@ -596,6 +639,10 @@ static void test_http(void) {
     ZK_CHECK(zk_json_member_of(zk_json_member_of(root, "memory"), "available_bytes")->u64 == (1 << 20) - (1 << 10));
     ZK_CHECK(zk_json_count(zk_json_member_of(zk_json_member_of(root, "allocations"), "srs")) == 1);
     zk_json_doc_destroy(doc);
+    static const char *const cpu[] = {"cpu"}, *const devices[] = {"cuda:0", "cuda:0", "cuda:1", "cpu", "cpu"};
+    check_device_ids(GET("/status"), cpu, 1);
+    fake_use_devices(fx.engine);
+    check_device_ids(GET("/status"), devices, 5);
     text = GET("/metrics");
     ZK_CHECK(strstr(text, "text/plain; version=0.0.4") && strstr(text, "\ncuzk_queue_depth 0\n"));
     text = GET("/");
@@ -637,5 +684,5 @@ static void test_http(void) {
 
 ZK_TEST_MAIN(ZK_CASE(test_submit), ZK_CASE(test_submit_malformed), ZK_CASE(test_limits_and_failures),
              ZK_CASE(test_await), ZK_CASE(test_prove), ZK_CASE(test_cancel), ZK_CASE(test_status_and_keys),
-             ZK_CASE(test_devices), ZK_CASE(test_health_and_end), ZK_CASE(test_reflection), ZK_CASE(test_unix_socket),
-             ZK_CASE(test_bad_options), ZK_CASE(test_http))
+             ZK_CASE(test_devices), ZK_CASE(test_device_names), ZK_CASE(test_health_and_end), ZK_CASE(test_reflection),
+             ZK_CASE(test_unix_socket), ZK_CASE(test_bad_options), ZK_CASE(test_http))
