@@ -3,6 +3,7 @@
 
 namespace zk {
 
+/* Entry i of a table of powers: scale x^(row column) y^row z^column. */
 ZK_HD fr power(u32 i, u32 log_columns, const fr &x, const fr &y, const fr &z, const fr &scale) {
     const u32 row = i >> log_columns, column = i & ((1u << log_columns) - 1);
     return mul(mul(scale, pow_u64(z, column)), mul(pow_u64(x, (u64)row * column), pow_u64(y, row)));
@@ -41,6 +42,7 @@ __global__ void __launch_bounds__(256) full_table(fr *out, u32 n, u32 log_column
     store(&out[i], mul(high, low));
 }
 
+/* Powers of the coset's shift come from two tables, by the low and the high bits of the exponent. */
 #if defined(ZK_CUDA_EMULATE)
 constexpr u32 POWER_BITS = 6; /* tables are made for every device that a test opens */
 #else
@@ -106,6 +108,8 @@ __global__ void __launch_bounds__(256) swap_negative(fr *x, u32 log_n) {
 
 /* ---- tables ---- */
 
+constexpr unsigned ROOT_LOG2 = 32, MOST_LOG2 = 28; /* of the order of root_2_32, of the largest transform */
+
 /* 7^((r-1)/2^32), 7, 1/7 */
 static fr root_2_32() {
     return fr{{0x5f0e466au, 0xb9b58d8cu, 0x1819d7ecu, 0x5b1b4c80u, 0x52a31e64u, 0x0af53ae3u, 0x19e9b27bu, 0x5bf3addau}};
@@ -116,11 +120,12 @@ static fr shift() {
 static fr shift_inverse() {
     return fr{{0xdb6db6dcu, 0xdb6db6dau, 0xdb6cc6dau, 0xe6b5824au, 0x05810db9u, 0xf8b356e0u, 0x60ec4796u, 0x66d0f1e6u}};
 }
-static fr root_of_unity(unsigned log2_n) {
-    fr w = root_2_32();
-    for (unsigned k = 32; k > log2_n; k--) w = sqr(w);
-    return w;
+/* x^(2^k) */
+static fr sqr_times(fr x, unsigned k) {
+    while (k--) x = sqr(x);
+    return x;
 }
+static fr root_of_unity(unsigned log2_n) { return sqr_times(root_2_32(), ROOT_LOG2 - log2_n); }
 static fr n_inverse(unsigned log2_n) {
     fr two = dbl(fr::one());
     return inverse(pow_u64(two, log2_n));
@@ -130,6 +135,7 @@ struct ntt_shape {
     unsigned passes, log_n, n1, n2, n3; /* logarithms; n2 = 0 for two passes, n1 = n2 = 0 for one */
     ZK_HD unsigned rest() const { return n2 + n3; }
     unsigned low_bits() const { return rest() / 2; }
+    unsigned high_power_bits() const { return log_n > POWER_BITS ? log_n - POWER_BITS : 0; }
 };
 static ntt_shape shape_of(unsigned log_n) {
     ntt_shape s = {1, log_n, 0, 0, log_n};
@@ -139,7 +145,7 @@ static ntt_shape shape_of(unsigned log_n) {
         s.n3 = log_n - s.n1;
     } else if (log_n > 18) {
         s.passes = 3;
-        s.n1 = s.n3 = log_n == 28 ? 9 : (log_n + 1) / 3;
+        s.n1 = s.n3 = (log_n + 1) / 3; /* equal, as swap_digits wants */
         s.n2 = log_n - 2 * s.n1;
     }
     return s;
@@ -148,20 +154,21 @@ static ntt_shape shape_of(unsigned log_n) {
 /* All tables of one size, parts of one allocation. */
 struct table_set {
     uint4 *stages;                  /* of all passes, see stage_of */
-    fr_factor *n_inverse;           /* [1024] all 1/n */
+    fr_factor *n_inverse;           /* one, 1/n */
     fr_factor *first;               /* two passes: [N1][N3]; three: null */
     fr_factor *second;              /* [N2][N3]: (w^N1)^(k2 i3) */
     fr_factor *scaled_second;       /* times 1/n */
     fr_factor *coset_second;        /* times 7^(-N1 k2) */
     fr_factor *quotient_second;     /* times -1 / (n (7^n - 1)) */
     fr_factor *middle, *final;      /* [N1][N3]: 7^(n - k1 - N1 N2 k3) / n; 7^(-k1 - N1 N2 k3) / (n (7^n - 1)) */
-    fr *power_low, *power_high;     /* 7^i: [2^14], [n / 2^14] */
+    fr *power_low, *power_high;     /* 7^i: [2^POWER_BITS], [n / 2^POWER_BITS] */
     fr *inverse_low, *inverse_high; /* 7^-i */
     fr *high, *low;                 /* three passes: w^(k1 j), j < N2 N3, by high and low bits of j */
-    fr *full;
+    fr *full;                       /* three passes: [N1][N2 N3], their products; null: they are not kept */
 };
 
-/* With base 0 measures. */
+/* The parts but `full`, which is an allocation of its own; returns the bytes they take. With base null it only
+ * measures. */
 static size_t deal_tables(table_set *t, unsigned char *base, const ntt_shape &s) {
     size_t used = 0;
     const auto take = [&](auto **part, size_t count) {
@@ -169,14 +176,12 @@ static size_t deal_tables(table_set *t, unsigned char *base, const ntt_shape &s)
         used += sizeof(**part) * count;
     };
     const auto deal = [&](auto **part, unsigned log2_count) { take(part, (size_t)1 << log2_count); };
-    const unsigned powers = s.log_n > POWER_BITS ? s.log_n - POWER_BITS : 0;
     *t = table_set();
     take(&t->stages, STAGES_SIZE);
-    deal(&t->n_inverse, NTT_MAX_LOGR);
     deal(&t->power_low, POWER_BITS);
-    deal(&t->power_high, powers);
+    deal(&t->power_high, s.high_power_bits());
     deal(&t->inverse_low, POWER_BITS);
-    deal(&t->inverse_high, powers);
+    deal(&t->inverse_high, s.high_power_bits());
     if (s.passes == 2) deal(&t->first, s.log_n);
     if (s.passes == 3) {
         deal(&t->high, s.n1 + s.rest() - s.low_bits());
@@ -185,9 +190,11 @@ static size_t deal_tables(table_set *t, unsigned char *base, const ntt_shape &s)
             deal(second, s.rest());
         for (fr_factor **third : {&t->middle, &t->final}) deal(third, s.n1 + s.n3);
     }
+    take(&t->n_inverse, 1); /* last, for the alignment of the others */
     return used;
 }
 
+/* out: [2^log_rows][2^log_columns], see power_table. */
 static cuzk_status fill(zk_cuda *d, fr *out, unsigned log_rows, unsigned log_columns, const fr &x, const fr &y,
                         const fr &z, const fr &scale, cuzk_err *err) {
     const u32 n = 1u << (log_rows + log_columns);
@@ -201,46 +208,50 @@ static cuzk_status fill(zk_cuda *d, fr_factor *out, unsigned log_rows, unsigned 
     return CUZK_OK;
 }
 
-static fr power_of_two(fr x, unsigned k) {
-    while (k--) x = sqr(x);
-    return x;
+/* Of every size: factors inside passes, 1/n, powers of the shift. */
+static cuzk_status fill_common_tables(const table_set &t, zk_cuda *d, const ntt_shape &s, cuzk_err *err) {
+    const fr one = fr::one(), g = shift(), gi = shift_inverse();
+    for (u32 l = STAGE_FIRST; l <= STAGE_LAST; l++)
+        ZK_RUN(stage_factors, ceil_div((size_t)7 << (l - 3), 256), 256, 0, d->main, stage_of(t.stages, l), l,
+               root_of_unity(l));
+    ZK_TRY(fill(d, t.power_low, POWER_BITS, 0, one, g, one, one, err));
+    ZK_TRY(fill(d, t.power_high, s.high_power_bits(), 0, one, sqr_times(g, POWER_BITS), one, one, err));
+    ZK_TRY(fill(d, t.inverse_low, POWER_BITS, 0, one, gi, one, one, err));
+    ZK_TRY(fill(d, t.inverse_high, s.high_power_bits(), 0, one, sqr_times(gi, POWER_BITS), one, one, err));
+    return fill(d, t.n_inverse, 0, 0, one, one, one, n_inverse(s.log_n), err);
+}
+/* Of three passes: between them, and what a quotient multiplies by. */
+static cuzk_status fill_three_pass_tables(const table_set &t, zk_cuda *d, const ntt_shape &s, cuzk_err *err) {
+    const fr one = fr::one(), w = root_of_unity(s.log_n), ni = n_inverse(s.log_n), gi = shift_inverse();
+    const unsigned lb = s.low_bits(), hb = s.rest() - lb;
+    const fr w_second = sqr_times(w, s.n1), g_second = sqr_times(gi, s.n1);
+    const fr g_third = sqr_times(gi, s.n1 + s.n2), gn = sqr_times(shift(), s.log_n);
+    const fr of_quotient = mul(ni, inverse(sub(gn, one)));
+    ZK_TRY(fill(d, t.high, s.n1, hb, sqr_times(w, lb), one, one, one, err));
+    ZK_TRY(fill(d, t.low, s.n1, lb, w, one, one, one, err));
+    ZK_TRY(fill(d, t.second, s.n2, s.n3, w_second, one, one, one, err));
+    ZK_TRY(fill(d, t.scaled_second, s.n2, s.n3, w_second, one, one, ni, err));
+    ZK_TRY(fill(d, t.coset_second, s.n2, s.n3, w_second, g_second, one, one, err));
+    ZK_TRY(fill(d, t.quotient_second, s.n2, s.n3, w_second, one, one, neg(of_quotient), err));
+    ZK_TRY(fill(d, t.middle, s.n1, s.n3, one, gi, g_third, mul(gn, ni), err));
+    return fill(d, t.final, s.n1, s.n3, one, gi, g_third, of_quotient, err);
 }
 
+/* The device keeps the tables of the size asked for last. twiddles: of zk_cuda_ntt_twiddles for this size, or 0. */
 static cuzk_status make_tables(table_set *t, zk_cuda *d, const ntt_shape &s, zk_dptr twiddles, cuzk_err *err) {
-    table_set measure;
-    const size_t bytes = deal_tables(&measure, nullptr, s);
     if (!d->ntt.valid || d->ntt.log2_n != s.log_n) {
+        const size_t bytes = deal_tables(t, nullptr, s);
         d->ntt.valid = false;
         zk_cuda_free(d, d->ntt.memory);
         d->ntt.memory = 0;
         ZK_TRY(zk_cuda_alloc(&d->ntt.memory, d, bytes, "twiddle tables", err));
         (void)deal_tables(t, (unsigned char *)d->ntt.memory, s);
-        const fr one = fr::one(), g = shift(), gi = shift_inverse(), w = root_of_unity(s.log_n);
-        const fr ni = n_inverse(s.log_n);
-        const unsigned powers = s.log_n > POWER_BITS ? s.log_n - POWER_BITS : 0;
-        for (u32 l = STAGE_FIRST; l <= STAGE_LAST; l++)
-            ZK_RUN(stage_factors, ceil_div((size_t)7 << (l - 3), 256), 256, 0, d->main, stage_of(t->stages, l), l,
-                   root_of_unity(l));
-        ZK_TRY(fill(d, t->power_low, POWER_BITS, 0, one, g, one, one, err));
-        ZK_TRY(fill(d, t->power_high, powers, 0, one, power_of_two(g, POWER_BITS), one, one, err));
-        ZK_TRY(fill(d, t->inverse_low, POWER_BITS, 0, one, gi, one, one, err));
-        ZK_TRY(fill(d, t->inverse_high, powers, 0, one, power_of_two(gi, POWER_BITS), one, one, err));
-        ZK_TRY(fill(d, t->n_inverse, NTT_MAX_LOGR, 0, one, one, one, ni, err));
-        if (t->first) ZK_TRY(fill(d, t->first, s.n1, s.n3, w, one, one, one, err));
-        if (s.passes == 3) {
-            const unsigned lb = s.low_bits(), hb = s.rest() - lb;
-            const fr w_second = power_of_two(w, s.n1), g_second = power_of_two(gi, s.n1);
-            const fr g_third = power_of_two(gi, s.n1 + s.n2), gn = power_of_two(g, s.log_n);
-            const fr of_quotient = mul(ni, inverse(sub(gn, one)));
-            ZK_TRY(fill(d, t->high, s.n1, hb, power_of_two(w, lb), one, one, one, err));
-            ZK_TRY(fill(d, t->low, s.n1, lb, w, one, one, one, err));
-            ZK_TRY(fill(d, t->second, s.n2, s.n3, w_second, one, one, one, err));
-            ZK_TRY(fill(d, t->scaled_second, s.n2, s.n3, w_second, one, one, ni, err));
-            ZK_TRY(fill(d, t->coset_second, s.n2, s.n3, w_second, g_second, one, one, err));
-            ZK_TRY(fill(d, t->quotient_second, s.n2, s.n3, w_second, one, one, neg(of_quotient), err));
-            ZK_TRY(fill(d, t->middle, s.n1, s.n3, one, gi, g_third, mul(gn, ni), err));
-            ZK_TRY(fill(d, t->final, s.n1, s.n3, one, gi, g_third, of_quotient, err));
+        ZK_TRY(fill_common_tables(*t, d, s, err));
+        if (s.passes == 2) {
+            const fr one = fr::one();
+            ZK_TRY(fill(d, t->first, s.n1, s.n3, root_of_unity(s.log_n), one, one, one, err));
         }
+        if (s.passes == 3) ZK_TRY(fill_three_pass_tables(*t, d, s, err));
         d->ntt.log2_n = s.log_n;
         d->ntt.valid = true;
     }
@@ -303,17 +314,21 @@ static factor_table first_factors(const ntt_shape &s, const table_set &t) {
     return f;
 }
 
-/* Natural order to natural order, no shift. */
-static cuzk_status transform(zk_cuda *d, fr *x, const ntt_shape &s, const table_set &t, bool inverse_, cuzk_err *err) {
-    if (s.log_n < 3) {
-        fr w = root_of_unity(s.log_n), scale = fr::one();
-        if (inverse_) {
-            w = inverse(w);
-            scale = n_inverse(s.log_n);
-        }
-        ZK_RUN_BARRIERS(tiny_transform, 1, 1u << s.log_n, 0, d->main, x, s.log_n, w, scale);
-        return CUZK_OK;
+/* Of 1, 2 or 4 points. */
+static cuzk_status transform_tiny(zk_cuda *d, fr *x, const ntt_shape &s, bool inverse_, cuzk_err *err) {
+    fr w = root_of_unity(s.log_n), scale = fr::one();
+    if (inverse_) {
+        w = inverse(w);
+        scale = n_inverse(s.log_n);
     }
+    ZK_RUN_BARRIERS(tiny_transform, 1, 1u << s.log_n, 0, d->main, x, s.log_n, w, scale);
+    return CUZK_OK;
+}
+
+/* Natural order to natural order, no shift. The inverse is the transform with its results at -k, times 1/n. Two passes
+ * go by a second buffer; three do without one when memory is short, and put the results in order in place. */
+static cuzk_status transform(zk_cuda *d, fr *x, const ntt_shape &s, const table_set &t, bool inverse_, cuzk_err *err) {
+    if (s.log_n < 3) return transform_tiny(d, x, s, inverse_, err);
     scratch memory(d);
     fr *other = nullptr;
     bool in_place = false;
@@ -341,7 +356,8 @@ static cuzk_status transform(zk_cuda *d, fr *x, const ntt_shape &s, const table_
     }
     /* One pass only: its block reads all before it stores. */
     u32 flags = PASS_CANONICAL | (in_place ? 0u : (u32)PASS_NATURAL | (inverse_ ? (u32)PASS_NEGATE : 0u));
-    ntt_pass_args p = pass_of(s, t, 3, from, x, flags | (inverse_ && s.passes < 3 ? (u32)PASS_AFTER : 0u));
+    if (inverse_ && s.passes < 3) flags |= PASS_AFTER | PASS_AFTER_ONE;
+    ntt_pass_args p = pass_of(s, t, 3, from, x, flags);
     p.after.known = t.n_inverse;
     ZK_TRY(run_pass(d, s.n3, p, err));
     if (in_place) {
@@ -352,6 +368,7 @@ static cuzk_status transform(zk_cuda *d, fr *x, const ntt_shape &s, const table_
     return CUZK_OK;
 }
 
+/* x_i times the power i that the two tables give. */
 static cuzk_status scale(zk_cuda *d, fr *x, unsigned log_n, const fr *high, const fr *low, cuzk_err *err) {
     factor_table f;
     f.high = high;
@@ -361,14 +378,12 @@ static cuzk_status scale(zk_cuda *d, fr *x, unsigned log_n, const fr *high, cons
     return CUZK_OK;
 }
 
-static cuzk_status ntt(zk_cuda *d, fr *x, unsigned log_n, zk_cuda_ntt_kind kind, zk_dptr twiddles, cuzk_err *err) {
-    const ntt_shape s = shape_of(log_n);
-    table_set t;
-    ZK_TRY(make_tables(&t, d, s, twiddles, err));
+static cuzk_status ntt(zk_cuda *d, fr *x, const ntt_shape &s, const table_set &t, zk_cuda_ntt_kind kind,
+                       cuzk_err *err) {
     const bool inverse_ = kind == ZK_CUDA_NTT_INVERSE || kind == ZK_CUDA_NTT_COSET_INVERSE;
-    if (kind == ZK_CUDA_NTT_COSET_FORWARD) ZK_TRY(scale(d, x, log_n, t.power_high, t.power_low, err));
+    if (kind == ZK_CUDA_NTT_COSET_FORWARD) ZK_TRY(scale(d, x, s.log_n, t.power_high, t.power_low, err));
     ZK_TRY(transform(d, x, s, t, inverse_, err));
-    if (kind == ZK_CUDA_NTT_COSET_INVERSE) ZK_TRY(scale(d, x, log_n, t.inverse_high, t.inverse_low, err));
+    if (kind == ZK_CUDA_NTT_COSET_INVERSE) ZK_TRY(scale(d, x, s.log_n, t.inverse_high, t.inverse_low, err));
     return CUZK_OK;
 }
 
@@ -392,7 +407,7 @@ static cuzk_status to_coset(zk_cuda *d, fr *x, const ntt_shape &s, const table_s
     ZK_TRY(first_passes(d, x, s, t, t.second, err));
     ntt_pass_args p = pass_of(s, t, 3, x, x, PASS_TWICE);
     p.middle = t.middle;
-    p.middle_fix = power_of_two(shift_inverse(), s.log_n);
+    p.middle_fix = sqr_times(shift_inverse(), s.log_n);
     ZK_TRY(run_pass(d, s.n3, p, err));
     p = pass_of(s, t, 2, x, x, PASS_BEFORE);
     p.before.known = t.coset_second;
@@ -403,7 +418,8 @@ static cuzk_status to_coset(zk_cuda *d, fr *x, const ntt_shape &s, const table_s
  * there, less c itself, whose degree is below n: h = (interpolate(a b) - c) / Z, and c needs only its coefficients. The
  * last pass of b takes the product and the first pass of the last transform with it. That undoes the P of to_coset: the
  * share of a b is 7^-i / n F(a b)_i; that of c is P F(c) / n. */
-static cuzk_status quotient(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_shape &s, const table_set &t, cuzk_err *err) {
+static cuzk_status quotient_three_pass(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_shape &s, const table_set &t,
+                                       cuzk_err *err) {
     ZK_TRY(to_coset(d, a, s, t, err));
     ntt_pass_args p = pass_of(s, t, 1, a, a, PASS_BEFORE | PASS_CANONICAL);
     p.before = first_factors(s, t);
@@ -426,8 +442,24 @@ static cuzk_status quotient(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_shape &s,
     return run_pass(d, s.n3, p, err);
 }
 
-/* The last pass of b takes a as a table of factors. */
-static cuzk_status products(zk_cuda *d, fr *a, fr *b, const ntt_shape &s, const table_set &t, cuzk_err *err) {
+/* Fewer points, by seven transforms: (a b - c) / Z on the coset, c by its coefficients as above. */
+static cuzk_status quotient_plain(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_shape &s, const table_set &t,
+                                  cuzk_err *err) {
+    for (fr *x : {a, b, c}) {
+        ZK_TRY(ntt(d, x, s, t, ZK_CUDA_NTT_INVERSE, err));
+        if (x != c) ZK_TRY(ntt(d, x, s, t, ZK_CUDA_NTT_COSET_FORWARD, err));
+    }
+    const u32 n = 1u << s.log_n;
+    const fr z = inverse(sub(sqr_times(shift(), s.log_n), fr::one()));
+    ZK_RUN(scaled_products, ceil_div(n, 256), 256, 0, d->main, a, b, n, z);
+    ZK_TRY(ntt(d, a, s, t, ZK_CUDA_NTT_COSET_INVERSE, err));
+    ZK_RUN(subtract_scaled, ceil_div(n, 256), 256, 0, d->main, a, c, n, z);
+    return CUZK_OK;
+}
+
+/* a b on the coset, at 7 w^-j. The last pass of b takes a as a table of factors. */
+static cuzk_status products_three_pass(zk_cuda *d, fr *a, fr *b, const ntt_shape &s, const table_set &t,
+                                       cuzk_err *err) {
     for (fr *x : {a, b}) {
         ZK_TRY(to_coset(d, x, s, t, err));
         ntt_pass_args p = pass_of(s, t, 1, x, a, PASS_BEFORE | PASS_CANONICAL);
@@ -441,9 +473,27 @@ static cuzk_status products(zk_cuda *d, fr *a, fr *b, const ntt_shape &s, const 
     return CUZK_OK;
 }
 
-static cuzk_status check_size(unsigned log2_n, cuzk_err *err) {
-    if (log2_n > 28) return ZK_FAIL(err, CUZK_UNSUPPORTED, "ntt of 2^%u points, at most 2^28", log2_n);
+static cuzk_status products_plain(zk_cuda *d, fr *a, fr *b, const ntt_shape &s, const table_set &t, cuzk_err *err) {
+    for (fr *x : {a, b}) {
+        ZK_TRY(ntt(d, x, s, t, ZK_CUDA_NTT_INVERSE, err));
+        ZK_TRY(ntt(d, x, s, t, ZK_CUDA_NTT_COSET_FORWARD, err));
+    }
+    ZK_RUN(product_points, ceil_div((u64)1 << s.log_n, 256), 256, 0, d->main, a, b, s.log_n);
     return CUZK_OK;
+}
+
+/* Checks the size and makes the device current: the start of every call, with its shape. */
+static cuzk_status begin(ntt_shape *s, zk_cuda *d, unsigned log2_n, cuzk_err *err) {
+    if (log2_n > MOST_LOG2)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "ntt of 2^%u points, at most 2^%u", log2_n, MOST_LOG2);
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
+    *s = shape_of(log2_n);
+    return CUZK_OK;
+}
+/* The same with its tables. */
+static cuzk_status begin(ntt_shape *s, table_set *t, zk_cuda *d, unsigned log2_n, zk_dptr twiddles, cuzk_err *err) {
+    ZK_TRY(begin(s, d, log2_n, err));
+    return make_tables(t, d, *s, twiddles, err);
 }
 
 } // namespace zk
@@ -452,51 +502,27 @@ extern "C" {
 
 cuzk_status zk_cuda_ntt(zk_cuda *d, zk_dptr x, unsigned log2_n, zk_cuda_ntt_kind kind, zk_dptr twiddles,
                         cuzk_err *err) {
-    ZK_TRY(zk::check_size(log2_n, err));
-    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
-    return zk::ntt(d, (zk::fr *)x, log2_n, kind, twiddles, err);
+    zk::ntt_shape s;
+    zk::table_set t;
+    ZK_TRY(zk::begin(&s, &t, d, log2_n, twiddles, err));
+    return zk::ntt(d, (zk::fr *)x, s, t, kind, err);
 }
 
 cuzk_status zk_cuda_ntt_quotient(zk_cuda *d, zk_dptr a, zk_dptr b, zk_dptr c, unsigned log2_n, zk_dptr twiddles,
                                  cuzk_err *err) {
-    using namespace zk;
-    ZK_TRY(check_size(log2_n, err));
-    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
-    const ntt_shape s = shape_of(log2_n);
-    if (s.passes == 3) {
-        table_set t;
-        ZK_TRY(make_tables(&t, d, s, twiddles, err));
-        return quotient(d, (fr *)a, (fr *)b, (fr *)c, s, t, err);
-    }
-    for (zk_dptr x : {a, b, c}) {
-        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_INVERSE, twiddles, err));
-        if (x != c) ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_COSET_FORWARD, twiddles, err));
-    }
-    const u32 n = 1u << log2_n;
-    const fr z = inverse(sub(power_of_two(shift(), log2_n), fr::one()));
-    ZK_RUN(scaled_products, ceil_div(n, 256), 256, 0, d->main, (fr *)a, (const fr *)b, n, z);
-    ZK_TRY(ntt(d, (fr *)a, log2_n, ZK_CUDA_NTT_COSET_INVERSE, twiddles, err));
-    ZK_RUN(subtract_scaled, ceil_div(n, 256), 256, 0, d->main, (fr *)a, (const fr *)c, n, z);
-    return CUZK_OK;
+    zk::ntt_shape s;
+    zk::table_set t;
+    ZK_TRY(zk::begin(&s, &t, d, log2_n, twiddles, err));
+    const auto quotient = s.passes == 3 ? zk::quotient_three_pass : zk::quotient_plain;
+    return quotient(d, (zk::fr *)a, (zk::fr *)b, (zk::fr *)c, s, t, err);
 }
 
 cuzk_status zk_cuda_ntt_products(zk_cuda *d, zk_dptr a, zk_dptr b, unsigned log2_n, zk_dptr twiddles, cuzk_err *err) {
-    using namespace zk;
-    ZK_TRY(check_size(log2_n, err));
-    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
-    const ntt_shape s = shape_of(log2_n);
-    if (s.passes == 3) {
-        table_set t;
-        ZK_TRY(make_tables(&t, d, s, twiddles, err));
-        return products(d, (fr *)a, (fr *)b, s, t, err);
-    }
-    for (zk_dptr x : {a, b}) {
-        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_INVERSE, twiddles, err));
-        ZK_TRY(ntt(d, (fr *)x, log2_n, ZK_CUDA_NTT_COSET_FORWARD, twiddles, err));
-    }
-    const u32 n = 1u << log2_n;
-    ZK_RUN(product_points, ceil_div(n, 256), 256, 0, d->main, (fr *)a, (const fr *)b, log2_n);
-    return CUZK_OK;
+    zk::ntt_shape s;
+    zk::table_set t;
+    ZK_TRY(zk::begin(&s, &t, d, log2_n, twiddles, err));
+    const auto products = s.passes == 3 ? zk::products_three_pass : zk::products_plain;
+    return products(d, (zk::fr *)a, (zk::fr *)b, s, t, err);
 }
 
 void zk_cuda_ntt_bytes(size_t *tables, size_t *temporary, unsigned log2_n) {
@@ -507,20 +533,18 @@ void zk_cuda_ntt_bytes(size_t *tables, size_t *temporary, unsigned log2_n) {
 }
 
 cuzk_status zk_cuda_ntt_prepare(zk_cuda *d, unsigned log2_n, cuzk_err *err) {
-    ZK_TRY(zk::check_size(log2_n, err));
-    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
+    zk::ntt_shape s;
     zk::table_set t;
-    return zk::make_tables(&t, d, zk::shape_of(log2_n), 0, err);
+    return zk::begin(&s, &t, d, log2_n, 0, err);
 }
 
 cuzk_status zk_cuda_ntt_twiddles(zk_dptr *twiddles, zk_cuda *d, unsigned log2_n, cuzk_err *err) {
     using namespace zk;
-    *twiddles = 0;
-    ZK_TRY(check_size(log2_n, err));
-    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
-    const ntt_shape s = shape_of(log2_n);
-    if (s.passes != 3) return CUZK_OK;
+    ntt_shape s;
     table_set t;
+    *twiddles = 0;
+    ZK_TRY(begin(&s, d, log2_n, err));
+    if (s.passes != 3) return CUZK_OK;
     ZK_TRY(make_tables(&t, d, s, 0, err));
     const u32 n = 1u << log2_n;
     zk_dptr table;

@@ -41,16 +41,17 @@ struct factor_table {
 };
 
 enum pass_flags : u32 {
-    PASS_ROWS = 1,        /* points are contiguous (pass 3), not strided (passes 1 and 2) */
-    PASS_NATURAL = 2,     /* rows: store to natural order */
-    PASS_NEGATE = 4,      /* with NATURAL: to index -k mod n */
-    PASS_BEFORE = 8,      /* multiply by `before` after loading */
-    PASS_AFTER = 16,      /* multiply by `after` before storing */
-    PASS_TWICE = 32,      /* two transforms, the `middle` step between */
-    PASS_POINTWISE = 64,  /* the middle step is v *= times[its place], otherwise v *= middle[k1][row] */
-    PASS_CANONICAL = 128, /* reduce before storing */
-    PASS_ADD = 256,       /* with CANONICAL: add to what is there, canonical too */
-    PASS_AFTER_K1 = 512,  /* rows: `after` is [N1][R] */
+    PASS_ROWS = 1,         /* points are contiguous (pass 3), not strided (passes 1 and 2) */
+    PASS_NATURAL = 2,      /* rows: store to natural order */
+    PASS_NEGATE = 4,       /* with NATURAL: to index -k mod n */
+    PASS_BEFORE = 8,       /* multiply by `before` after loading */
+    PASS_AFTER = 16,       /* multiply by `after` before storing */
+    PASS_TWICE = 32,       /* two transforms, the `middle` step between */
+    PASS_POINTWISE = 64,   /* the middle step is v *= times[its place], otherwise v *= middle[k1][row] */
+    PASS_CANONICAL = 128,  /* reduce before storing */
+    PASS_ADD = 256,        /* with CANONICAL: add to what is there, canonical too */
+    PASS_AFTER_K1 = 512,   /* rows: `after` is known ones, [N1][R] */
+    PASS_AFTER_ONE = 1024, /* rows: `after` is one known factor for all */
 };
 struct ntt_pass_args {
     const fr *src;
@@ -138,162 +139,46 @@ ZK_HD void small_transforms(fr v[8], u32 radix) {
 
 ZK_HD constexpr int reverse3(int k) { return ((k & 1) << 2) | (k & 2) | (k >> 2); }
 
-template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 512 / NTT_THREADS) ntt_pass(ntt_pass_args p) {
-    constexpr u32 T = 1u << (LOGR - 3); /* threads a transform */
-    constexpr u32 C = NTT_THREADS / T;  /* transforms a block */
-    constexpr u32 ROUNDS = (LOGR + 2) / 3, LAST = LOGR % 3 == 0 ? 8 : LOGR % 3 == 1 ? 2 : 4;
-    ZK_DYNAMIC_SHARED(uint4, shared); /* halves of 16 bytes: [2][POINTS + padding] */
-    constexpr u32 HALF = NTT_POINTS + NTT_POINTS / 8;
+/* ---- a pass ---- */
 
-    const u32 c = threadIdx.x % C;
-    u32 t = threadIdx.x / C;
-    const u32 unit = blockIdx.x * C + c;
-    const bool active = ((u64)unit << LOGR) < ((u64)1 << p.log_n);
-    u32 base, log_stride, column = 0;
+template <int LOGR> struct pass_layout {
+    static constexpr u32 THREADS = 1u << (LOGR - 3);         /* of a transform, with eight points each */
+    static constexpr u32 TRANSFORMS = NTT_THREADS / THREADS; /* of a block */
+    static constexpr u32 ROUNDS = (LOGR + 2) / 3, LAST_RADIX = LOGR % 3 == 0 ? 8 : LOGR % 3 == 1 ? 2 : 4;
+};
+
+/* Where a transform lies: its point number i is element base + (i << log_stride) of the array. */
+struct pass_place {
+    u32 unit; /* its number */
+    u32 base, log_stride;
+    u32 column; /* in the tables of factors; rows: 0 */
+};
+template <int LOGR> ZK_HD pass_place place_of(const ntt_pass_args &p, u32 unit) {
     if (p.flags & PASS_ROWS) {
         const u32 k1 = unit & ((1u << p.log_n1) - 1), k2 = unit >> p.log_n1;
-        base = ((k1 << p.log_n2) + k2) << LOGR;
-        log_stride = 0;
-    } else {
-        column = unit & ((1u << p.log_columns) - 1);
-        base = ((unit >> p.log_columns) << (LOGR + p.log_columns)) + column;
-        log_stride = p.log_columns;
+        return pass_place{unit, ((k1 << p.log_n2) + k2) << LOGR, 0, 0};
     }
+    const u32 column = unit & ((1u << p.log_columns) - 1);
+    return pass_place{unit, ((unit >> p.log_columns) << (LOGR + p.log_columns)) + column, p.log_columns, column};
+}
 
-    fr v[8];
+/* Between small transforms a thread's value number k is v[reverse3(k)], as these leave it. Before the first round and
+ * after the last one it is point, or result, row + THREADS k. */
+template <int LOGR> ZK_HD void load_points(fr v[8], const ntt_pass_args &p, const pass_place &at, u32 row, bool there) {
 #pragma unroll
     for (int k = 0; k < 8; k++) {
         v[reverse3(k)] = fr::zero();
-        if (active) v[reverse3(k)] = load(&p.src[base + (size_t)((t + T * k) << log_stride)]);
+        if (there)
+            v[reverse3(k)] = load(&p.src[at.base + (size_t)((row + pass_layout<LOGR>::THREADS * k) << at.log_stride)]);
     }
-    /* From here value number k of the thread is v[reverse3(k)] at the multiplications. */
-    u32 row = t, round = 0;
-    const u32 total = p.flags & PASS_TWICE ? 2 * ROUNDS : ROUNDS;
-    u32 u = 0, log_s = LOGR; /* of the round done last */
-#pragma unroll 1
-    for (u32 it = 0; it <= total; it++) {
-        enum { NONE, KNOWN, VALUES, TWO_TABLES } kind = KNOWN;
-        const u32 by_k1 = (unit & ((1u << p.log_n1) - 1)) << LOGR; /* rows: of a table [N1][R] */
-        const bool inside = round && it != total;                  /* a transform, where the first factor is one */
-        const fr_factor *known = nullptr;
-        const uint4 *quarters = nullptr; /* of the first known factor, */
-        u32 quarter_step = 1;            /* this far apart, those of the next one four times as far */
-        const fr *f = nullptr, *f2 = nullptr;
-        size_t step = 0, at = 0, at2 = 0, step2 = 0;
-        if (it == 0 || it == total) {
-            const factor_table &table = it ? p.after : p.before;
-            kind = !(p.flags & (it ? PASS_AFTER : PASS_BEFORE)) ? NONE
-                   : table.known                                ? KNOWN
-                   : table.low                                  ? TWO_TABLES
-                                                                : VALUES;
-            known = table.known;
-            f = table.high;
-            f2 = table.low;
-            at = ((size_t)row << (p.log_columns - table.low_bits)) + (column >> table.low_bits);
-            step = (size_t)T << (p.log_columns - table.low_bits);
-            at2 = ((size_t)row << table.low_bits) + (column & ((1u << table.low_bits) - 1));
-            step2 = (size_t)T << table.low_bits;
-            if (p.flags & PASS_AFTER_K1) at += by_k1;
-        } else if (inside) {
-            quarter_step = 1u << (log_s - 3);
-            quarters = stage_of(p.stages, log_s) + u - 4 * quarter_step;
-        } else if (p.flags & PASS_POINTWISE) {
-            kind = VALUES;
-            f = p.times;
-            at = base + ((size_t)row << log_stride);
-            step = (size_t)T << log_stride;
-        } else {
-            known = p.middle;
-            at = by_k1 + row;
-            step = T;
-        }
-        if (kind == KNOWN && active) {
-            const size_t factor_step = inside ? 4 * quarter_step : 4 * step;
-            if (!inside) quarters = (const uint4 *)(known + at);
-#pragma unroll
-            for (int k = 0; k < 8; k++)
-                if (k || !inside)
-                    v[reverse3(k)] =
-                        mul_factor(load_quarters(quarters + factor_step * k, quarter_step), v[reverse3(k)]);
-        }
-        if (kind >= VALUES && active) {
-#pragma unroll
-            for (int k = 0; k < 8; k++) v[reverse3(k)] = mul_lazy(load(&f[at + step * k]), v[reverse3(k)]);
-        }
-        if (kind == TWO_TABLES && active) {
-#pragma unroll
-            for (int k = 0; k < 8; k++) v[reverse3(k)] = mul_lazy(load(&f2[at2 + step2 * k]), v[reverse3(k)]);
-        }
-        if (it && !inside && it != total && !(p.flags & PASS_POINTWISE) && unit == 0 && row == 0)
-            v[0] = mul_lazy(p.middle_fix, v[0]);
-        if (it == total) break;
-
-        u32 radix = 8;
-        if (round == 0) { /* values are in reversed places: put them in order */
-            fr x = v[1];
-            v[1] = v[4];
-            v[4] = x;
-            x = v[3];
-            v[3] = v[6];
-            v[6] = x;
-            log_s = LOGR;
-            t = row;
-            u = t; /* the first round has one group */
-        } else {   /* through shared memory from the places of the round before */
-            const u32 g = t >> (log_s - 3), s8 = 1u << (log_s - 3);
-            __syncthreads();
-#pragma unroll
-            for (int k = 0; k < 8; k++) {
-                u32 e = ((g << log_s) + (k * s8) + u) * C + c;
-                e += e / (8 * C) * C; /* no bank conflicts */
-                const fr &x = v[reverse3(k)];
-                shared[e] = make_uint4(x.l[0], x.l[1], x.l[2], x.l[3]);
-                shared[HALF + e] = make_uint4(x.l[4], x.l[5], x.l[6], x.l[7]);
-            }
-            __syncthreads();
-            log_s -= 3;
-            t = threadIdx.x / C;
-            radix = round == ROUNDS - 1 ? LAST : 8;
-#pragma unroll
-            for (int k = 0; k < 8; k++) {
-                u32 e;
-                if (radix == 8)
-                    e = ((t >> (log_s - 3)) << log_s) + (t & ((1u << (log_s - 3)) - 1)) + ((u32)k << (log_s - 3));
-                else if (radix == 4) /* groups whose numbers differ in bit 2 */
-                    e = ((((t >> 2) << 3) | ((u32)(k >> 2) << 2) | (t & 3)) << 2) + (k & 3);
-                else /* in bits 1 and 2 */
-                    e = ((((t >> 1) << 3) | ((u32)((k >> 1) & 1) << 2) | ((u32)(k >> 2) << 1) | (t & 1)) << 1) +
-                        (k & 1);
-                e = e * C + c;
-                e += e / (8 * C) * C; /* no bank conflicts */
-                const uint4 lo = shared[e], hi = shared[HALF + e];
-                fr x;
-                x.l[0] = lo.x, x.l[1] = lo.y, x.l[2] = lo.z, x.l[3] = lo.w;
-                x.l[4] = hi.x, x.l[5] = hi.y, x.l[6] = hi.z, x.l[7] = hi.w;
-                v[k] = x;
-            }
-            u = radix == 8 ? t & ((1u << (log_s - 3)) - 1) : 0;
-        }
-        small_transforms(v, radix);
-        if (++round == ROUNDS) {
-            /* Result k is row `row` + T k: the digits of the group number, reversed. */
-            u32 group = LAST == 8 ? t : LAST == 4 ? ((t >> 2) << 3) | (t & 3) : ((t >> 1) << 3) | (t & 1);
-            row = 0;
-#pragma unroll
-            for (u32 d = 0; d + 1 < ROUNDS; d++) {
-                row = (row << 3) | (group & 7);
-                group >>= 3;
-            }
-            round = 0;
-        }
-    }
-    if (!active) return;
+}
+template <int LOGR> ZK_HD void store_results(const fr v[8], const ntt_pass_args &p, const pass_place &at, u32 row) {
 #pragma unroll
     for (int k = 0; k < 8; k++) {
-        const u32 r = row + T * k;
-        u32 e = base + (r << log_stride);
+        const u32 r = row + pass_layout<LOGR>::THREADS * k;
+        u32 e = at.base + (r << at.log_stride);
         if (p.flags & PASS_NATURAL) {
-            e = (r << (p.log_n1 + p.log_n2)) + unit;
+            e = (r << (p.log_n1 + p.log_n2)) + at.unit;
             if (p.flags & PASS_NEGATE) e = (0u - e) & ((1u << p.log_n) - 1);
         }
         fr x = v[reverse3(k)];
@@ -301,6 +186,196 @@ template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 512 / NTT_THR
         if (p.flags & PASS_ADD) x = add(x, load(&p.dst[e]));
         store(&p.dst[e], x);
     }
+}
+
+/* What a step multiplies by. Known factors: that of value k lies at quarters + k next, its quarters quarter_step apart.
+ * Values: high[k high_step], and of two tables times low[k low_step]. */
+struct step_factors {
+    enum { NONE, KNOWN, VALUES, TWO_TABLES } kind = KNOWN;
+    bool first_is_one = false; /* there is none for value 0 */
+    const uint4 *quarters = nullptr;
+    u32 quarter_step = 1;
+    size_t next = 0;
+    const fr *high = nullptr, *low = nullptr;
+    size_t high_step = 0, low_step = 0;
+};
+
+/* Of the table before the first round or after the last one. */
+template <int LOGR>
+ZK_HD void factors_between_passes(step_factors &f, const ntt_pass_args &p, const pass_place &place, u32 row,
+                                  bool after) {
+    constexpr size_t T = pass_layout<LOGR>::THREADS;
+    const factor_table &table = after ? p.after : p.before;
+    if (!(p.flags & (after ? PASS_AFTER : PASS_BEFORE))) {
+        f.kind = f.NONE;
+        return;
+    }
+    const u32 log_highs = p.log_columns - table.low_bits; /* of a row */
+    size_t at = ((size_t)row << log_highs) + (place.column >> table.low_bits), step = T << log_highs;
+    if (table.known) {
+        if (p.flags & PASS_AFTER_K1) at += (place.unit & ((1u << p.log_n1) - 1)) << LOGR;
+        if (p.flags & PASS_AFTER_ONE) at = step = 0;
+        f.quarters = (const uint4 *)(table.known + at);
+        f.next = 4 * step;
+        return;
+    }
+    f.kind = f.VALUES;
+    f.high = table.high + at;
+    f.high_step = step;
+    if (table.low) {
+        f.kind = f.TWO_TABLES;
+        f.low = table.low + ((size_t)row << table.low_bits) + (place.column & ((1u << table.low_bits) - 1));
+        f.low_step = T << table.low_bits;
+    }
+}
+
+/* Between two rounds of a transform, the one done last on groups of 2^log_s points: w_s^(u k). */
+ZK_HD void factors_between_rounds(step_factors &f, const ntt_pass_args &p, u32 log_s, u32 u) {
+    f.first_is_one = true;
+    f.quarter_step = 1u << (log_s - 3);
+    f.next = 4 * f.quarter_step;
+    f.quarters = stage_of(p.stages, log_s) + u - f.next;
+}
+
+/* Between the two transforms of PASS_TWICE. */
+template <int LOGR>
+ZK_HD void factors_between_transforms(step_factors &f, const ntt_pass_args &p, const pass_place &place, u32 row) {
+    constexpr size_t T = pass_layout<LOGR>::THREADS;
+    if (p.flags & PASS_POINTWISE) {
+        f.kind = f.VALUES;
+        f.high = p.times + place.base + ((size_t)row << place.log_stride);
+        f.high_step = T << place.log_stride;
+    } else {
+        f.quarters = (const uint4 *)(p.middle + ((place.unit & ((1u << p.log_n1) - 1)) << LOGR) + row);
+        f.next = 4 * T;
+    }
+}
+
+ZK_HD void multiply(fr v[8], const step_factors &f) {
+    if (f.kind == f.KNOWN) {
+#pragma unroll
+        for (int k = 0; k < 8; k++)
+            if (k || !f.first_is_one)
+                v[reverse3(k)] = mul_factor(load_quarters(f.quarters + f.next * k, f.quarter_step), v[reverse3(k)]);
+    }
+    if (f.kind >= f.VALUES) {
+#pragma unroll
+        for (int k = 0; k < 8; k++) v[reverse3(k)] = mul_lazy(load(&f.high[f.high_step * k]), v[reverse3(k)]);
+    }
+    if (f.kind == f.TWO_TABLES) {
+#pragma unroll
+        for (int k = 0; k < 8; k++) v[reverse3(k)] = mul_lazy(load(&f.low[f.low_step * k]), v[reverse3(k)]);
+    }
+}
+
+/* From the places in which small transforms leave values to those in which they take them. */
+ZK_HD void put_in_order(fr v[8]) {
+    fr x = v[1];
+    v[1] = v[4];
+    v[4] = x;
+    x = v[3];
+    v[3] = v[6];
+    v[6] = x;
+}
+
+/* Shared memory of a pass, as halves of values: [2][points and gaps]. The transforms of a block lie side by side; a gap
+ * after each eight points keeps threads that differ in the next one off each other's banks. */
+template <int LOGR> struct exchange {
+    static constexpr u32 HALF = NTT_POINTS + NTT_POINTS / 8, C = pass_layout<LOGR>::TRANSFORMS;
+    uint4 *shared;
+    u32 transform; /* in the block */
+    __device__ __forceinline__ u32 place(u32 point) const {
+        const u32 e = point * C + transform;
+        return e + e / (8 * C) * C;
+    }
+    __device__ __forceinline__ void put(u32 point, const fr &x) const {
+        const u32 e = place(point);
+        shared[e] = make_uint4(x.l[0], x.l[1], x.l[2], x.l[3]);
+        shared[HALF + e] = make_uint4(x.l[4], x.l[5], x.l[6], x.l[7]);
+    }
+    __device__ __forceinline__ fr get(u32 point) const {
+        const u32 e = place(point);
+        const uint4 lo = shared[e], hi = shared[HALF + e];
+        return fr{{lo.x, lo.y, lo.z, lo.w, hi.x, hi.y, hi.z, hi.w}};
+    }
+};
+
+/* Which point thread t of a transform has as value k in a round on groups of 2^log_s points. In a last round of radix 4
+ * or 2 a thread has two or four groups, those whose numbers differ in bit 2, in bits 1 and 2. */
+ZK_HD u32 point_in_round(u32 radix, u32 log_s, u32 t, int k) {
+    if (radix == 8) return ((t >> (log_s - 3)) << log_s) + (t & ((1u << (log_s - 3)) - 1)) + ((u32)k << (log_s - 3));
+    if (radix == 4) return ((((t >> 2) << 3) | ((u32)(k >> 2) << 2) | (t & 3)) << 2) + (k & 3);
+    return ((((t >> 1) << 3) | ((u32)((k >> 1) & 1) << 2) | ((u32)(k >> 2) << 1) | (t & 1)) << 1) + (k & 1);
+}
+
+/* The row of result 0 after the last round: the digits of the number of the thread's first group, reversed. */
+template <int LOGR> ZK_HD u32 row_of_results(u32 t) {
+    typedef pass_layout<LOGR> layout;
+    u32 row = 0, group = layout::LAST_RADIX == 8   ? t
+                         : layout::LAST_RADIX == 4 ? ((t >> 2) << 3) | (t & 3)
+                                                   : ((t >> 1) << 3) | (t & 1);
+#pragma unroll
+    for (u32 d = 0; d + 1 < layout::ROUNDS; d++) {
+        row = (row << 3) | (group & 7);
+        group >>= 3;
+    }
+    return row;
+}
+
+/* Steps are: multiply by the factors that come before, between or after rounds, then, but for the last step, bring the
+ * values into place and transform them. One loop over all of them has each piece of code once. */
+template <int LOGR> __global__ void __launch_bounds__(NTT_THREADS, 512 / NTT_THREADS) ntt_pass(ntt_pass_args p) {
+    typedef pass_layout<LOGR> layout;
+    ZK_DYNAMIC_SHARED(uint4, shared);
+    const exchange<LOGR> others{shared, threadIdx.x % layout::TRANSFORMS};
+    const u32 thread = threadIdx.x / layout::TRANSFORMS;
+    const pass_place place = place_of<LOGR>(p, blockIdx.x * layout::TRANSFORMS + others.transform);
+    const bool active = ((u64)place.unit << LOGR) < ((u64)1 << p.log_n); /* the last block may have too many */
+    fr v[8];
+    load_points<LOGR>(v, p, place, thread, active);
+    u32 row = thread, round = 0;
+    u32 t = thread, log_s = LOGR, u = 0; /* of the round done last: whose values it has, on groups of 2^log_s, at u */
+    const u32 last_step = p.flags & PASS_TWICE ? 2 * layout::ROUNDS : layout::ROUNDS;
+#pragma unroll 1
+    for (u32 step = 0; step <= last_step; step++) {
+        const bool between_transforms = step && step != last_step && !round;
+        step_factors f;
+        if (step == 0 || step == last_step)
+            factors_between_passes<LOGR>(f, p, place, row, step != 0);
+        else if (round)
+            factors_between_rounds(f, p, log_s, u);
+        else
+            factors_between_transforms<LOGR>(f, p, place, row);
+        if (active) multiply(v, f);
+        if (between_transforms && !(p.flags & PASS_POINTWISE) && place.unit == 0 && row == 0)
+            v[0] = mul_lazy(p.middle_fix, v[0]);
+        if (step == last_step) break;
+
+        u32 radix = 8;
+        if (round == 0) { /* one group, and the thread has what it needs */
+            put_in_order(v);
+            log_s = LOGR;
+            u = t = row;
+        } else {
+            const u32 group = t >> (log_s - 3);
+            __syncthreads();
+#pragma unroll
+            for (int k = 0; k < 8; k++) others.put((group << log_s) + (k << (log_s - 3)) + u, v[reverse3(k)]);
+            __syncthreads();
+            log_s -= 3;
+            t = thread;
+            if (round == layout::ROUNDS - 1) radix = layout::LAST_RADIX;
+#pragma unroll
+            for (int k = 0; k < 8; k++) v[k] = others.get(point_in_round(radix, log_s, t, k));
+            u = radix == 8 ? t & ((1u << (log_s - 3)) - 1) : 0;
+        }
+        small_transforms(v, radix);
+        if (++round == layout::ROUNDS) {
+            row = row_of_results<LOGR>(t);
+            round = 0;
+        }
+    }
+    if (active) store_results<LOGR>(v, p, place, row);
 }
 
 /* out[row 2^log_columns + column] = scale x^(row column) y^row z^column, of n entries: values, or known factors */
@@ -311,7 +386,7 @@ __global__ void __launch_bounds__(256)
 __global__ void __launch_bounds__(256) stage_factors(uint4 *stage, u32 log_s, fr w);
 /* full[row][column] = high * low */
 __global__ void __launch_bounds__(256) full_table(fr *out, u32 n, u32 log_columns, factor_table table);
-/* x[i] *= high[i >> 14] low[i mod 2^14] */
+/* x[i] *= high[i >> POWER_BITS] low[i mod 2^POWER_BITS], see ntt.cu */
 __global__ void __launch_bounds__(256) scale_powers(fr *x, u32 n, factor_table table);
 /* Transforms of 2^log_n <= 4 points by definition, results times scale. */
 __global__ void tiny_transform(fr *x, u32 log_n, fr w, fr scale);
