@@ -4,6 +4,7 @@
 #   scripts/device-prove.sh CUZK WHAT...
 #
 # small      every kind of proof at 2 KiB with fixed blinding on both devices, compared
+# sizes      every kind at the other sector sizes (SIZES="8MiB 512MiB 64GiB"): verified, and below 64 GiB the bytes of the CPU
 # porep, window, winning, update
 #            at 32 GiB: `prove`, then `bench request` over five sectors (RUNS=5), porep and update with a prepared key, too; keys made in
 #            device memory from tests/vectors/toxic.json
@@ -20,7 +21,7 @@
 # devices    two devices at once: partitions of one request spread over both, each process on its own device, sectors side by side
 # daemon     jobs through a daemon, one and two lanes, plain and prepared keys made in device memory: proofs (of one circuit) a second. Four starts
 #            with a key each; DAEMON_LANES="1 2", DAEMON_FORMS="plain prepared", DAEMON_KIND=porep, DAEMON_SIZE=32GiB, DAEMON_JOBS=5,
-#            DAEMON_DEVICE=cuda:0 say less or other
+#            DAEMON_DEVICE=cuda:0 (auto: all), DAEMON_MEMORY=auto (of a device) say less or other
 # robust     repeat programs check tune budget
 #
 # The programs lie in the build folder of CUZK (target cuda_check, or unpacked from scripts/device-pack.sh). A command that takes the modes
@@ -70,6 +71,24 @@ small() {
         "$cuzk" sample $kind --sector-size 2KiB -o "$work/$kind.json" >/dev/null
         for backend in cuda cpu; do prove_on $backend "$work/$kind.json" "$work/$kind.$backend"; done
         same "$kind 2KiB on both devices" "$work/$kind.cuda" "$work/$kind.cpu"
+    done
+}
+
+sizes() {
+    for size in ${SIZES:-8MiB 512MiB 64GiB}; do
+        for kind in winning window update porep; do
+            "$cuzk" sample $kind --sector-size "$size" -o "$work/$kind.json" >/dev/null
+            start=$(now)
+            if "$cuzk" prove --request "$work/$kind.json" --test-toxic "$toxic" --test-blinding "$work/blinding.json" --backend cuda \
+                -o "$work/$kind.cuda" --quiet >/dev/null; then # which verifies
+                row "$kind $size" "verified, $(since "$start") s with the key"
+            else
+                row "$kind $size" "FAILED"
+            fi
+            [ "$size" = 64GiB ] && [ $kind != winning ] && continue
+            prove_on cpu "$work/$kind.json" "$work/$kind.cpu"
+            same "$kind $size on both devices" "$work/$kind.cuda" "$work/$kind.cpu"
+        done
     done
 }
 
@@ -367,7 +386,8 @@ through_daemon() {
     prepared=off
     [ "$2" = plain ] || prepared=auto
     CUZK_TEST_TOXIC=$toxic "$cuzk" daemon --listen "$at" --journal "$here/journal" --srs.param_cache "$here/keys" --srs.prepared $prepared \
-        --scheduler.express_workers false --gpus.lanes_per_worker "$1" --gpus.devices "${DAEMON_DEVICE:-cuda:0}" 2>"$here/log" &
+        --scheduler.express_workers false --gpus.lanes_per_worker "$1" --gpus.devices "${DAEMON_DEVICE:-cuda:0}" \
+        --gpus.device_memory "${DAEMON_MEMORY:-auto}" 2>"$here/log" &
     daemon=$!
     for i in $(seq 100); do
         "$cuzk" status --connect "$at" >/dev/null 2>&1 && break
@@ -387,7 +407,8 @@ through_daemon() {
         rate=$(awk -v n=$((jobs * partitions)) -v s="${seconds:-0}" -v j="$jobs" \
             'BEGIN {if (s > 0) printf "%.3f proofs/s, %.2f s a job of %d", n / s, s / j, n / j; else printf "FAILED"}')
         row "daemon, $kind $size, $1 lane(s), $2" "$rate; key $loaded s; lanes seen $(sed -n 's/^cuzk_gpu_lanes //p' "$here/metrics"); by worker $(
-            sed -n 's/^cuzk_worker_partitions_proved_total{[^}]*} //p' "$here/metrics" | tr '\n' ' ')"
+            sed -n 's/^cuzk_worker_partitions_proved_total{[^}]*} //p' "$here/metrics" | tr '\n' ' '), together $(
+            sed -n 's/^cuzk_partitions_together_total //p' "$here/metrics")"
     else
         row "daemon, $kind $size, $1 lane(s), $2" "FAILED: $(cat "$here/said")"
     fi
@@ -416,7 +437,7 @@ daemon() {
 
 for what in "$@"; do
     case $what in
-    small | budget | repeat | check | tune | programs | sanitize | bigkey | devices | daemon) $what ;;
+    small | sizes | budget | repeat | check | tune | programs | sanitize | bigkey | devices | daemon) $what ;;
     robust) for part in repeat programs check tune budget; do $part; done ;;
     *) full "$what" ;;
     esac

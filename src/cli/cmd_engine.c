@@ -31,6 +31,8 @@ static int run_worker(const cli_command *self, int argc, char **argv) {
         {"threads", "N", CLI_U64, &threads, "threads to use; 0: one per usable CPU"},
         {"device", "NAME", CLI_STRING, &worker.device,
          "cpu (default), cuda:N; probe: tells the number of devices, ends"},
+        {"device-memory", "SIZE", CLI_SIZE, &worker.device_memory_bytes,
+         "memory of a GPU to take at once; 0: as needed"},
         {"lookahead", "N", CLI_U64, &lookahead, "partitions to prepare beside the proof of another (default 0)"},
         {"lanes", "N", CLI_U64, &lanes, "partitions side by side, 1 or 2, as far as there is room (default 1)"},
         {"params", "DIR", CLI_STRING, &worker.param_cache, "folder of the key files", true},

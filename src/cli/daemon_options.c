@@ -34,6 +34,7 @@ cuzk_status cli_daemon_options(zk_engine_options *options, char devices[CLI_DEVI
         .max_batch = (uint32_t)c->scheduler.max_batch_size,
         .n_workers = (unsigned)c->gpus.workers_per_device,
         .lanes_per_worker = (unsigned)c->gpus.lanes_per_worker,
+        .device_memory_bytes = c->gpus.device_memory_bytes,
         .worker_threads = (unsigned)threads,
         .no_express = !c->scheduler.express_workers,
         .memory_budget_bytes = c->memory.total_budget_bytes,

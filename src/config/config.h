@@ -53,7 +53,7 @@ typedef struct zk_config {
     } memory;
     struct {
         zk_config_list devices;
-        uint64_t gpu_threads, workers_per_device, lanes_per_worker;
+        uint64_t gpu_threads, workers_per_device, lanes_per_worker, device_memory_bytes;
     } gpus;
     struct {
         uint64_t max_batch_size, max_batch_wait_ms, aging_ms;

@@ -63,6 +63,10 @@ const zk_config_key zk_config_keys[] = {
     {"gpus.lanes_per_worker", ZK_CONFIG_NUMBER, AT(gpus.lanes_per_worker), 0, 2, "0", NULL, NULL, 0,
      "partitions that such a process proves side by side; 0: two where the device has room beside the keys, if the "
      "process is the only one"},
+    {"gpus.device_memory", ZK_CONFIG_SIZE_AUTO, AT(gpus.device_memory_bytes), (uint64_t)1 << 28, ANY_MAX, "\"auto\"",
+     NULL, NULL, 0,
+     "memory of its GPU that a worker takes, at its start; auto: as it needs, up to all. For a GPU that others use, "
+     "too"},
     {"scheduler.max_batch_size", ZK_CONFIG_NUMBER, AT(scheduler.max_batch_size), 0, 4096, "0", NULL, NULL, 0,
      "jobs of one circuit that a worker proves in a row past an older job of another; 0: as max_batch_wait_ms allows"},
     {"scheduler.max_batch_wait_ms", ZK_CONFIG_NUMBER, AT(scheduler.max_batch_wait_ms), 0, DAY_MS, "5000", NULL, NULL, 0,

@@ -54,6 +54,7 @@ typedef struct zk_engine_options {
     /* Partitions that a worker of a device proves side by side, where there is memory for two beside the keys: 1, or 2;
      * 0: 2 if it is the only one of its device. A CPU proves one. */
     unsigned lanes_per_worker;
+    uint64_t device_memory_bytes; /* of a CUDA device, taken by a worker at its start; 0: as needed, up to all of it */
     bool no_express; /* no workers of their own for CRITICAL and HIGH */
 
     /* Work beside a device: its worker makes the inputs of the partitions that come next, other workers check vanilla

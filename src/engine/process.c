@@ -1,6 +1,7 @@
 /* The process of a worker, as the daemon sees it: started, greeted, ended. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -46,11 +47,12 @@ cuzk_status engine_spawn(pid_t *pid, int *fds, unsigned n_lanes, const zk_engine
         for (unsigned k = 0; k < 2 * i; k++) close(pair[k / 2][k % 2]);
         return status;
     }
-    char threads[16], number[16], ahead[16], lanes[16];
+    char threads[16], number[16], ahead[16], lanes[16], memory[24];
     snprintf(threads, sizeof threads, "%u", o->worker_threads);
     snprintf(number, sizeof number, "%d", WORKER_FD);
     snprintf(ahead, sizeof ahead, "%u", lookahead);
     snprintf(lanes, sizeof lanes, "%u", n_lanes);
+    snprintf(memory, sizeof memory, "%" PRIu64, o->device_memory_bytes);
     const char *argv[] = {o->worker_program,
                           "worker",
                           "--fd",
@@ -59,6 +61,8 @@ cuzk_status engine_spawn(pid_t *pid, int *fds, unsigned n_lanes, const zk_engine
                           threads,
                           "--device",
                           device,
+                          "--device-memory",
+                          memory,
                           "--lookahead",
                           ahead,
                           "--lanes",

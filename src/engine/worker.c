@@ -216,7 +216,8 @@ static cuzk_status open_device(worker_lane *self, cuzk_err *err) {
     if (!self->w->options->cuda_open)
         return ZK_FAIL(err, CUZK_UNSUPPORTED, "%s: this program has no CUDA code", device);
     self->w->on_cuda = true;
-    return self->w->options->cuda_open(&self->w->backend, ordinal, 0, self->w->pool, err);
+    return self->w->options->cuda_open(&self->w->backend, ordinal, self->w->options->device_memory_bytes, self->w->pool,
+                                       err);
 }
 
 /* Asked once by a daemon, which itself never touches a device. */

@@ -22,6 +22,7 @@ static void test_defaults(void) {
     ZK_CHECK(strcmp(o.devices, "auto") == 0 && strcmp(o.param_cache, "/var/tmp/filecoin-proof-parameters") == 0);
     ZK_CHECK(strcmp(o.journal_path, "/var/lib/cuzk/journal.db") == 0 && !o.spool_dir && !o.worker_fault);
     ZK_CHECK(o.n_workers == 1 && o.lanes_per_worker == 0 && o.worker_threads == 0 && !o.no_express);
+    ZK_CHECK(o.device_memory_bytes == 0);
     ZK_CHECK(!o.no_lookahead && o.lookahead == 1 && !o.no_checkers && o.n_checkers == 1);
     ZK_CHECK(o.group_wait_ms == 5000 && o.max_batch == 0 && o.aging_ms == 600000 && o.max_queued == 10000);
     ZK_CHECK(o.memory_budget_bytes == 0 && o.eviction_min_idle_ms == 300000 && o.retention_ms == 86400000);
@@ -29,17 +30,18 @@ static void test_defaults(void) {
 }
 
 static void test_values(void) {
-    zk_engine_options o = OPTIONS(
-        "gpus.devices", "0,cuda:2", "gpus.gpu_threads", "32", "gpus.gpu_workers_per_device", "2", "synthesis.threads",
-        "8", "scheduler.max_batch_size", "3", "scheduler.max_batch_wait_ms", "10000", "pipeline.synthesis_lookahead",
-        "2", "pipeline.synthesis_concurrency", "4", "pipeline.max_parallel_synthesis", "18", "pipeline.slot_size", "5",
-        "pipeline.max_gpu_queue_depth", "8", "memory.total_budget", "256GiB", "memory.safety_margin", "5GiB",
-        "memory.eviction_min_idle", "0", "journal.spool", "/spool", "scheduler.express_workers", "false");
+    zk_engine_options o =
+        OPTIONS("gpus.devices", "0,cuda:2", "gpus.gpu_threads", "32", "gpus.gpu_workers_per_device", "2",
+                "synthesis.threads", "8", "scheduler.max_batch_size", "3", "scheduler.max_batch_wait_ms", "10000",
+                "pipeline.synthesis_lookahead", "2", "pipeline.synthesis_concurrency", "4",
+                "pipeline.max_parallel_synthesis", "18", "pipeline.slot_size", "5", "pipeline.max_gpu_queue_depth", "8",
+                "memory.total_budget", "256GiB", "memory.safety_margin", "5GiB", "memory.eviction_min_idle", "0",
+                "journal.spool", "/spool", "scheduler.express_workers", "false", "gpus.device_memory", "15GiB");
     ZK_CHECK(strcmp(o.devices, "0,cuda:2") == 0 && o.worker_threads == 32 && o.n_workers == 2 && o.max_batch == 3);
     ZK_CHECK(o.group_wait_ms == 10000 && o.lookahead == 2 && o.n_checkers == 4 && o.max_synthesizing == 18);
     ZK_CHECK(o.max_job_in_flight == 5 && o.max_prepared == 8 && o.memory_budget_bytes == (uint64_t)256 << 30);
     ZK_CHECK(o.safety_margin_bytes == (uint64_t)5 << 30 && o.eviction_min_idle_ms == 0 && o.no_express);
-    ZK_CHECK(strcmp(o.spool_dir, "/spool") == 0);
+    ZK_CHECK(strcmp(o.spool_dir, "/spool") == 0 && o.device_memory_bytes == (uint64_t)15 << 30);
     ZK_CHECK(OPTIONS("synthesis.threads", "8").worker_threads == 8);
 }
 

@@ -229,15 +229,17 @@ static inline void test_add_streams(zk_backend *backend, int n) {
     backend->caps.has_streams = true;
 }
 static void (*test_change_backend)(zk_backend *backend); /* of a test's own, in the worker */
+static uint64_t test_device_taken; /* what the worker was told to take at once; 0: all, as needed */
 static inline cuzk_status test_cuda_open(zk_backend **backend, int ordinal, uint64_t memory_bytes, zk_pool *pool,
                                          cuzk_err *err) {
-    if (ordinal >= 2 || memory_bytes || getenv("CUZK_TEST_BROKEN"))
-        return ZK_FAIL(err, CUZK_DEVICE, "device %d: there are 2", ordinal);
+    if (ordinal >= 2 || getenv("CUZK_TEST_BROKEN")) return ZK_FAIL(err, CUZK_DEVICE, "device %d: there are 2", ordinal);
     ZK_TRY(zk_backend_open_cpu(backend, pool, err));
     zk_backend_caps *caps = &(*backend)->caps;
     caps->kind = "cuda";
     const char *bytes = getenv("CUZK_TEST_DEVICE_BYTES"), *streams = getenv("CUZK_TEST_STREAMS");
     caps->memory_bytes = bytes ? strtoull(bytes, NULL, 10) : TEST_DEVICE_BYTES;
+    if (memory_bytes) caps->memory_bytes = memory_bytes;
+    test_device_taken = memory_bytes;
     caps->shares_host_memory = false;
     if (streams) test_add_streams(*backend, atoi(streams));
     snprintf(caps->device, sizeof caps->device, "test device %d", ordinal);
@@ -246,7 +248,7 @@ static inline cuzk_status test_cuda_open(zk_backend **backend, int ordinal, uint
 }
 static inline void test_cuda_memory(uint64_t *total, uint64_t *free, const zk_backend *backend) {
     (void)backend;
-    *total = 2 * TEST_DEVICE_BYTES;
+    *total = test_device_taken ? test_device_taken : 2 * TEST_DEVICE_BYTES;
     *free = TEST_DEVICE_BYTES;
 }
 
@@ -283,6 +285,7 @@ static inline int test_worker_main(int argc, char **argv) {
         if (strcmp(argv[i], "--fd") == 0) options.fd = atoi(argv[i + 1]);
         if (strcmp(argv[i], "--threads") == 0) options.n_threads = (unsigned)atoi(argv[i + 1]);
         if (strcmp(argv[i], "--device") == 0) options.device = argv[i + 1];
+        if (strcmp(argv[i], "--device-memory") == 0) options.device_memory_bytes = strtoull(argv[i + 1], NULL, 10);
         if (strcmp(argv[i], "--lookahead") == 0) options.lookahead = (unsigned)atoi(argv[i + 1]);
         if (strcmp(argv[i], "--lanes") == 0) options.n_lanes = (unsigned)atoi(argv[i + 1]);
         if (strcmp(argv[i], "--params") == 0) options.param_cache = argv[i + 1];

@@ -84,6 +84,21 @@ static void test_prove(void) {
     zk_engine_destroy(engine);
 }
 
+/* A worker takes as much of its device as it is told to. */
+static void test_device_memory(void) {
+    zk_engine *engine = NULL;
+    cuzk_err err = {0};
+    zk_engine_options options = test_options("part");
+    options.devices = "cuda:1";
+    options.device_memory_bytes = (uint64_t)3 << 28;
+    ZK_CHECK_OK(zk_engine_create(&engine, &options, &err), err);
+    test_prove_request(engine, test_request(ZK_KIND_WINDOW, "a", 1));
+    zk_engine_status *st = test_status(engine);
+    ZK_CHECK(st->workers[0].memory_total_bytes == (uint64_t)3 << 28);
+    zk_engine_status_destroy(st);
+    zk_engine_destroy(engine);
+}
+
 /* The check says what is wrong, not the circuit that cannot be satisfied. */
 static void test_bad_input(void) {
     zk_engine *engine = NULL;
@@ -286,9 +301,9 @@ static void test_batch(void) {
 
 int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
-        ZK_CASE(test_names),       ZK_CASE(test_none),           ZK_CASE(test_prove),       ZK_CASE(test_bad_input),
-        ZK_CASE(test_one_fails),   ZK_CASE(test_does_not_start), ZK_CASE(test_preload_all), ZK_CASE(test_limits),
-        ZK_CASE(test_no_pipeline), ZK_CASE(test_batch),
+        ZK_CASE(test_names),     ZK_CASE(test_none),        ZK_CASE(test_prove),          ZK_CASE(test_device_memory),
+        ZK_CASE(test_bad_input), ZK_CASE(test_one_fails),   ZK_CASE(test_does_not_start), ZK_CASE(test_preload_all),
+        ZK_CASE(test_limits),    ZK_CASE(test_no_pipeline), ZK_CASE(test_batch),
     };
     if (argc > 1 && strcmp(argv[1], "worker") == 0) return test_worker_main(argc, argv);
     return test_engine_main(cases, sizeof cases / sizeof cases[0], argc, argv);
