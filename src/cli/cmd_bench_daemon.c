@@ -37,6 +37,7 @@ struct run_state {
     char *paths;
     uint64_t count, concurrency, duration_s; /* until count proofs were started, or the time is over */
     bool keep_ids, json_wanted;
+    bool lost; /* no daemon is there (any more): nothing more is started */
     slot *slots;
     sample *samples;
     size_t n_samples, max_samples, n_started, n_failed;
@@ -60,7 +61,10 @@ static void on_proof(void *ctx, cuzk_status status, const uint8_t *response, siz
     Cuzk__V1__ProveResponse *m = status == CUZK_OK ? cuzk__v1__prove_response__unpack(NULL, n, response) : NULL;
     cuzk_err outcome = {0};
     if (status != CUZK_OK) {
-        note_failure(s, status, err->message);
+        cuzk_err told = *err;
+        cli_remote_advise(&s->remote, status, &told);
+        s->lost |= zk_client_last_reach(s->remote.client) != ZK_CLIENT_ANSWERED;
+        note_failure(s, status, told.message);
     } else if (!m || !m->result) {
         note_failure(s, CUZK_INTERNAL, "an answer without result");
     } else {
@@ -106,6 +110,7 @@ static cuzk_status start_proof(run_state *s, slot *k, cuzk_err *err) {
 }
 
 static bool more_to_start(const run_state *s) {
+    if (s->lost) return false;
     if (s->count) return s->n_started < s->count;
     return zk_now_ns() - s->start_ns < s->duration_s * 1000000000;
 }
@@ -254,6 +259,7 @@ static int run_bench(const cli_command *self, int argc, char **argv, bench_mode 
     ZK_GOTO(read_requests(&s, list, &err));
     ZK_GOTO(cli_remote_open(&s.remote, &err));
     ZK_GOTO(run_proofs(&s, &err));
+    if (s.lost && s.n_failed == s.n_samples) ZK_GOTO(ZK_FAIL(&err, s.first_status, "%s", s.first_error));
     status = report(&s, &err);
 out:
     cli_progress_end();

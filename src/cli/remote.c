@@ -5,15 +5,40 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "cli/reach.h"
 #include "cli/session.h"
+#include "config/config.h"
 #include "filecoin/job.h"
 
 cuzk_status cli_remote_open(cli_remote *r, cuzk_err *err) {
-    const char *address = r->address ? r->address : getenv("CUZK_CONNECT");
+    const char *address = r->address, *set = getenv("CUZK_CONNECT");
     zk_client_options options = {r->ca, r->certificate, r->key, r->name};
+    zk_address parsed;
+    cuzk_err bad = {0};
+    r->origin = "--connect";
+    if (!address && set && set[0]) address = set, r->origin = "CUZK_CONNECT";
+    if (!address) address = "unix:///run/curio/cuzk.sock", r->origin = "default";
+    if (zk_address_parse(&parsed, address, &bad) != CUZK_OK)
+        return ZK_FAIL(err, CUZK_USAGE, "%s: %s", r->origin, bad.message);
     if ((r->certificate || r->key || r->name) && !r->ca)
         return ZK_FAIL(err, CUZK_USAGE, "--tls-cert, --tls-key and --tls-name go with --tls-ca");
-    return zk_client_create(&r->client, address ? address : "unix:///run/curio/cuzk.sock", &options, err);
+    if (!r->certificate != !r->key)
+        return ZK_FAIL(err, CUZK_USAGE, "expected both of --tls-cert and --tls-key, or neither");
+    return zk_client_create(&r->client, address, &options, err);
+}
+
+void cli_remote_advise(const cli_remote *r, cuzk_status status, cuzk_err *err) {
+    char advice[CLI_ADVICE_BYTES];
+    cli_reach_advice(advice, &(cli_reach){.reach = zk_client_last_reach(r->client),
+                                          .status = status,
+                                          .message = err->message,
+                                          .origin = r->origin,
+                                          .tls = r->ca != NULL,
+                                          .certificate = r->certificate != NULL,
+                                          .timeout_s = r->timeout_s});
+    if (!advice[0]) return;
+    size_t n = strlen(err->message), room = sizeof err->message - strlen(advice) - 3;
+    snprintf(err->message + (n < room ? n : room), sizeof err->message - (n < room ? n : room), "; %s", advice);
 }
 
 void cli_remote_close(cli_remote *r) {
@@ -27,8 +52,12 @@ cuzk_status cli_remote_call_raw(void **answer, cli_remote *r, const char *method
     size_t n_response = 0;
     *answer = NULL;
     uint64_t timeout_ms = r->timeout_s > UINT64_MAX / 1000 ? 0 : r->timeout_s * 1000;
-    ZK_TRY(zk_client_call_sync(&response, &n_response, r->client, method, request, n, timeout_ms, cli_cancelled, NULL,
-                               err));
+    cuzk_status status = zk_client_call_sync(&response, &n_response, r->client, method, request, n, timeout_ms,
+                                             cli_cancelled, NULL, err);
+    if (status != CUZK_OK) {
+        cli_remote_advise(r, status, err);
+        return status;
+    }
     *answer = protobuf_c_message_unpack(type, NULL, n_response, response);
     free(response);
     return *answer ? CUZK_OK : ZK_FAIL(err, CUZK_INTERNAL, "%s: the answer is no %s", method, type->short_name);

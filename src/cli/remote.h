@@ -9,6 +9,7 @@
 
 typedef struct cli_remote {
     const char *address, *ca, *certificate, *key, *name;
+    const char *origin; /* of the address in use */
     uint64_t timeout_s;
     zk_client *client;
 } cli_remote;
@@ -33,6 +34,9 @@ cuzk_status cli_remote_call(void **answer, cli_remote *remote, const char *metho
 /* The same for an encoded request. */
 cuzk_status cli_remote_call_raw(void **answer, cli_remote *remote, const char *method, const void *request, size_t n,
                                 const ProtobufCMessageDescriptor *answer_type, cuzk_err *err) ZK_MUST_USE;
+
+/* Says behind the message of a call that failed what is to be done about it. */
+void cli_remote_advise(const cli_remote *remote, cuzk_status status, cuzk_err *err);
 
 /* The request of --request FILE or --c1 FILE. */
 cuzk_status cli_remote_read_request(zk_request **request, const char *request_path, const char *c1_path,

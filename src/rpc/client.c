@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include <cuzk.pb-c.h>
 #include "rpc/codes.h"
+#include "rpc/core_log.h"
 #include "rpc/handover.h"
 
 struct zk_client_call {
@@ -23,6 +24,7 @@ struct zk_client_call {
     grpc_byte_buffer *request, *response;
     grpc_status_code code;
     grpc_slice details;
+    const char *debug; /* what the core says of a failure, beside the details */
     zk_client_done_fn done;
     void *ctx;
     zk_client_call *next, *before;
@@ -32,16 +34,18 @@ struct zk_client {
     grpc_channel *channel;
     grpc_completion_queue *cq;
     zk_client_call *calls; /* running ones */
-    char address[300];
+    bool connected;        /* some time or other */
+    zk_client_reach last;
+    char *address; /* as it was given */
 };
 
-static cuzk_status read_pem(char **text, const char *path, cuzk_err *err) {
+static cuzk_status read_pem(char **text, const char *path, const char *what, cuzk_err *err) {
     uint8_t *data = NULL;
     size_t n = 0;
     if (!path) return CUZK_OK;
     ZK_TRY(zk_file_read(&data, &n, path, (size_t)1 << 20, err));
     *text = (char *)data;
-    return CUZK_OK;
+    return strstr(*text, what) ? CUZK_OK : ZK_FAIL(err, CUZK_BAD_INPUT, "%s: found no PEM block of a %s", path, what);
 }
 
 static cuzk_status make_credentials(grpc_channel_credentials **out, const zk_client_options *o, cuzk_err *err) {
@@ -52,9 +56,9 @@ static cuzk_status make_credentials(grpc_channel_credentials **out, const zk_cli
         *out = grpc_insecure_credentials_create();
         return CUZK_OK;
     }
-    ZK_GOTO(read_pem(&ca, o->tls_ca, err));
-    ZK_GOTO(read_pem(&certificate, o->tls_certificate, err));
-    ZK_GOTO(read_pem(&key, o->tls_key, err));
+    ZK_GOTO(read_pem(&ca, o->tls_ca, "CERTIFICATE", err));
+    ZK_GOTO(read_pem(&certificate, o->tls_certificate, "CERTIFICATE", err));
+    ZK_GOTO(read_pem(&key, o->tls_key, "PRIVATE KEY", err));
     grpc_ssl_pem_key_cert_pair pair = {.private_key = key, .cert_chain = certificate};
     *out = grpc_ssl_credentials_create(ca, certificate && key ? &pair : NULL, NULL, NULL);
     if (!*out) status = ZK_FAIL(err, CUZK_BAD_INPUT, "TLS: %s cannot be used", o->tls_ca);
@@ -77,13 +81,17 @@ cuzk_status zk_client_create(zk_client **client, const char *address, const zk_c
     *client = NULL;
     zk_client *c = zk_calloc(1, sizeof *c);
     if (!c) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a client");
+    zk_rpc_core_log(ZK_LOG_DEBUG); /* who calls is told what is wrong */
     grpc_init();
+    c->address = zk_strdup(address);
+    if (!c->address) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a client"));
     ZK_GOTO(zk_address_parse(&a, address, err));
     ZK_GOTO(make_credentials(&credentials, options, err));
+    char target[sizeof a.host + sizeof a.port + 8];
     if (a.is_unix)
-        snprintf(c->address, sizeof c->address, "unix:%s", a.host);
+        snprintf(target, sizeof target, "unix:%s", a.host);
     else
-        snprintf(c->address, sizeof c->address, strchr(a.host, ':') ? "[%s]:%s" : "%s:%s", a.host, a.port);
+        snprintf(target, sizeof target, strchr(a.host, ':') ? "[%s]:%s" : "%s:%s", a.host, a.port);
     grpc_arg args[6] = {
         int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1), int_arg(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),
         int_arg(GRPC_ARG_ENABLE_HTTP_PROXY, 0),           int_arg(GRPC_ARG_ENABLE_RETRIES, 0),
@@ -95,7 +103,7 @@ cuzk_status zk_client_create(zk_client **client, const char *address, const zk_c
                                     .key = (char *)(uintptr_t)GRPC_SSL_TARGET_NAME_OVERRIDE_ARG,
                                     .value.string = (char *)(uintptr_t)options->tls_name};
     grpc_channel_args channel_args = {n_args, args};
-    c->channel = grpc_channel_create(c->address, credentials, &channel_args);
+    c->channel = grpc_channel_create(target, credentials, &channel_args);
     c->cq = grpc_completion_queue_create_for_next(NULL);
     *client = c;
     c = NULL;
@@ -105,11 +113,46 @@ out:
     return status;
 }
 
+static bool is_ready(zk_client *c) {
+    bool ready = grpc_channel_check_connectivity_state(c->channel, 0) == GRPC_CHANNEL_READY;
+    c->connected |= ready;
+    return ready;
+}
+
+/* Whether the details of UNAVAILABLE are of the connection: the core hands them on as if the server had said so. */
+static bool is_broken(grpc_slice details) {
+    static const char *const texts[] = {"Socket closed", "Connection reset", "Broken pipe", "recvmsg:", "sendmsg:"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        size_t n = strlen(texts[i]);
+        if (GRPC_SLICE_LENGTH(details) >= n && memcmp(GRPC_SLICE_START_PTR(details), texts[i], n) == 0) return true;
+    }
+    return false;
+}
+
+static zk_client_reach reach_of(const zk_client_call *call) {
+    zk_client *c = call->client;
+    bool ready = is_ready(c), peer = call->debug && strstr(call->debug, "from peer");
+    c->connected |= peer || call->code == GRPC_STATUS_OK;
+    bool ours = call->code == GRPC_STATUS_UNAVAILABLE && ((!ready && !peer) || is_broken(call->details));
+    if (ours && c->connected) return ZK_CLIENT_LOST;
+    return ours || (call->code == GRPC_STATUS_DEADLINE_EXCEEDED && !c->connected) ? ZK_CLIENT_UNREACHED
+                                                                                  : ZK_CLIENT_ANSWERED;
+}
+
+/* What is to be told of "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:1: Connection ..." */
+static const char *core_of(const char *details) {
+    static const char last[] = "last error: ";
+    const char *at = strstr(details, last), *code = at ? strstr(at + sizeof last - 1, ": ") : NULL,
+               *peer = code ? strstr(code + 2, ": ") : NULL;
+    return peer && peer[2] ? peer + 2 : details;
+}
+
 static void finish(zk_client_call *call) {
     zk_client *c = call->client;
     cuzk_err err = {0};
     cuzk_status status = zk_rpc_status_of(call->code);
     grpc_slice body = grpc_empty_slice();
+    c->last = reach_of(call);
     *(call->before ? &call->before->next : &c->calls) = call->next;
     if (call->next) call->next->before = call->before;
     if (status == CUZK_OK && !call->response)
@@ -122,12 +165,13 @@ static void finish(zk_client_call *call) {
         }
     } else if (!err.message[0]) {
         char *text = grpc_slice_to_c_string(call->details);
-        ZK_FAIL(&err, status, "%s: %s: %s", c->address, zk_rpc_code_name(call->code), text);
+        ZK_FAIL(&err, status, "%s: %s: %s", c->address, zk_rpc_code_name(call->code), core_of(text));
         gpr_free(text);
     }
     call->done(call->ctx, status, GRPC_SLICE_START_PTR(body), GRPC_SLICE_LENGTH(body), &err);
     grpc_slice_unref(body);
     grpc_slice_unref(call->details);
+    gpr_free((void *)(uintptr_t)call->debug);
     grpc_metadata_array_destroy(&call->initial);
     grpc_metadata_array_destroy(&call->trailing);
     if (call->request) grpc_byte_buffer_destroy(call->request);
@@ -163,7 +207,7 @@ cuzk_status zk_client_start(zk_client_call **out, zk_client *c, const char *meth
         {.op = GRPC_OP_RECV_INITIAL_METADATA, .data.recv_initial_metadata.recv_initial_metadata = &call->initial},
         {.op = GRPC_OP_RECV_MESSAGE, .data.recv_message.recv_message = &call->response},
         {.op = GRPC_OP_RECV_STATUS_ON_CLIENT,
-         .data.recv_status_on_client = {&call->trailing, &call->code, &call->details, NULL}},
+         .data.recv_status_on_client = {&call->trailing, &call->code, &call->details, &call->debug}},
     };
     call->next = c->calls;
     if (c->calls) c->calls->before = call;
@@ -181,6 +225,8 @@ cuzk_status zk_client_start(zk_client_call **out, zk_client *c, const char *meth
     return CUZK_OK;
 }
 
+zk_client_reach zk_client_last_reach(const zk_client *c) { return c->last; }
+
 void zk_client_cancel(zk_client_call *call) { grpc_call_cancel(call->call, NULL); }
 
 unsigned zk_client_poll(zk_client *c, unsigned timeout_ms) {
@@ -188,7 +234,10 @@ unsigned zk_client_poll(zk_client *c, unsigned timeout_ms) {
     gpr_timespec until = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(timeout_ms, GPR_TIMESPAN));
     for (;;) {
         grpc_event event = grpc_completion_queue_next(c->cq, n ? gpr_inf_past(GPR_CLOCK_MONOTONIC) : until, NULL);
-        if (event.type != GRPC_OP_COMPLETE) return n;
+        if (event.type != GRPC_OP_COMPLETE) {
+            if (!n) (void)is_ready(c); /* for later */
+            return n;
+        }
         ZK_RPC_TAKE(event.tag);
         finish(event.tag);
         n++;
@@ -206,6 +255,7 @@ void zk_client_destroy(zk_client *c) {
         grpc_completion_queue_destroy(c->cq);
     }
     if (c->channel) grpc_channel_destroy(c->channel);
+    free(c->address);
     free(c);
     grpc_shutdown_blocking();
 }

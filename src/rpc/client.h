@@ -29,6 +29,13 @@ cuzk_status zk_client_start(zk_client_call **call, zk_client *client, const char
                             size_t n_request, uint64_t timeout_ms, zk_client_done_fn done, void *ctx,
                             cuzk_err *err) ZK_MUST_USE;
 void zk_client_cancel(zk_client_call *call); /* `done` still comes */
+/* How the last call that ended came to its end: to be asked in `done`, or after a call that was waited for. */
+typedef enum zk_client_reach {
+    ZK_CLIENT_ANSWERED,  /* by the server, or ended here: CANCELLED, DEADLINE_EXCEEDED ... */
+    ZK_CLIENT_UNREACHED, /* there was never a connection */
+    ZK_CLIENT_LOST,      /* there was one */
+} zk_client_reach;
+zk_client_reach zk_client_last_reach(const zk_client *client);
 /* Serves finished calls for up to timeout_ms; returns how many. */
 unsigned zk_client_poll(zk_client *client, unsigned timeout_ms);
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <grpc/grpc_security.h>
 #include <grpc/support/alloc.h>
-#include <grpc/support/log.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "base/span.h"
 #include "config/config.h"
 #include "rpc/call.h"
+#include "rpc/core_log.h"
 #include "rpc/deadlocks.h"
 #include "rpc/handover.h"
 
@@ -265,13 +265,6 @@ static void *timer_main(void *arg) {
 
 /* ---- start ---- */
 
-/* The core's own messages go where ours go. */
-static void core_log(gpr_log_func_args *args) {
-    zk_log_level level = args->severity == GPR_LOG_SEVERITY_ERROR ? ZK_LOG_WARN : ZK_LOG_DEBUG;
-    ZK_LOG(level, "grpc", zk_kv_str("text", args->message), zk_kv_str("file", args->file),
-           zk_kv_i64("line", args->line));
-}
-
 static cuzk_status read_pem(char **text, const char *path, cuzk_err *err) {
     uint8_t *data = NULL;
     size_t n = 0;
@@ -389,7 +382,7 @@ cuzk_status zk_rpc_server_create(zk_rpc_server **server, zk_engine *engine, cons
     *server = NULL;
     zk_rpc_server *s = zk_calloc(1, sizeof *s);
     if (!s) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the server");
-    gpr_set_log_function(core_log);
+    zk_rpc_core_log(ZK_LOG_WARN);
     zk_rpc_no_deadlock_search();
     grpc_init();
     pthread_condattr_t monotonic;

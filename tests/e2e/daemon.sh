@@ -64,7 +64,21 @@ expect "evict of what is not loaded" 0 "was not loaded" "$CUZK" evict winning-2k
 "$CUZK" sample winning --sector-size 2KiB -o "$work/winning.json" >/dev/null
 expect "submit without keys" 3 "NOT_FOUND: .*v28-.*$work/keys" "$CUZK" submit --request "$work/winning.json"
 expect "bench single without keys" 3 "1 of 1 failed" "$CUZK" bench single --request "$work/winning.json"
-expect "a client without daemon" 4 "UNAVAILABLE" "$CUZK" status --connect "unix://$work/none.sock"
+for client in status "submit --request $work/winning.json" "await job" "cancel job" "preload porep-2k" "evict porep-2k" \
+    metrics "bench single --request $work/winning.json" "bench batch --request $work/winning.json --json" \
+    "bench stress --request $work/winning.json"; do
+    # shellcheck disable=SC2086
+    expect "without daemon: ${client%% *}" 4 \
+        "$work/none.sock: UNAVAILABLE: No such file.*; no daemon serves there: start one.*(address by --connect)$" \
+        "$CUZK" $client --connect "unix://$work/none.sock"
+    [ "$(wc -l <"$work/out")" = 1 ] || fail "more than a line: $client"
+done
+expect "the address is from the environment" 4 "none.sock: .*(address by CUZK_CONNECT)$" \
+    env CUZK_CONNECT="unix://$work/none.sock" "$CUZK" status
+expect "an address that is none" 2 'CUZK_CONNECT: address: found "nowhere"' env CUZK_CONNECT=nowhere "$CUZK" status
+expect "nor is this" 2 '\-\-connect: address: found "nowhere"' "$CUZK" status --connect nowhere
+status_port=$(sed -n 's/.*serving the status page.* port=\([0-9]*\).*/\1/p' "$work/log")
+expect "the status page is no gRPC" 4 "speaks HTTP, not gRPC" "$CUZK" status --connect "127.0.0.1:$status_port"
 expect "a second daemon" 4 "journal" "$CUZK" daemon --journal "$work/journal.db" --listen "unix://$work/second.sock" \
     --srs.param_cache "$work/keys"
 
@@ -100,13 +114,25 @@ if command -v openssl >/dev/null 2>&1; then
     port=$(sed -n 's/.*serving gRPC.* port=\([0-9]*\).*/\1/p' "$work/log")
     export CUZK_CONNECT=localhost:$port
     expect "mutual TLS" 0 "porep-c2" "$CUZK" status --tls-ca "$work/ca.pem" --tls-cert "$work/client.pem" --tls-key "$work/client.key"
-    expect "no client certificate" 4 "UNAVAILABLE" "$CUZK" status --tls-ca "$work/ca.pem" --timeout 5
-    expect "a stranger's certificate" 4 "UNAVAILABLE" "$CUZK" status --tls-ca "$work/ca.pem" --tls-cert "$work/stranger.pem" \
+    expect "no client certificate" 4 "UNAVAILABLE: .*a client certificate is demanded" "$CUZK" status \
+        --tls-ca "$work/ca.pem" --timeout 5
+    expect "a stranger's certificate" 4 "UNAVAILABLE: .*--tls-cert is not accepted" "$CUZK" status \
+        --tls-ca "$work/ca.pem" --tls-cert "$work/stranger.pem" \
         --tls-key "$work/stranger.key" --timeout 5
-    expect "another authority" 4 "UNAVAILABLE" "$CUZK" status --tls-ca "$work/other.pem" --timeout 5
-    expect "wrong name" 4 "UNAVAILABLE" "$CUZK" status --tls-ca "$work/ca.pem" --tls-name elsewhere \
+    expect "another authority" 4 "UNAVAILABLE: .*not signed by one of --tls-ca" "$CUZK" status \
+        --tls-ca "$work/other.pem" --timeout 5
+    [ "$(wc -l <"$work/out")" = 1 ] || fail "more than a line"
+    expect "wrong name" 4 "UNAVAILABLE: .*another name: .*--tls-name" "$CUZK" status --tls-ca "$work/ca.pem" --tls-name elsewhere \
         --tls-cert "$work/client.pem" --tls-key "$work/client.key" --timeout 5
-    expect "plain text to TLS" 4 "UNAVAILABLE" "$CUZK" status --timeout 5
+    expect "plain text to TLS" 4 "UNAVAILABLE: .*TLS is spoken there" "$CUZK" status --timeout 5
+    expect "half of a certificate" 2 "both of --tls-cert and --tls-key" "$CUZK" status --tls-ca "$work/ca.pem" \
+        --tls-cert "$work/client.pem"
     stop "end of TLS"
+    start --listen "127.0.0.1:0"
+    port=$(sed -n 's/.*serving gRPC.* port=\([0-9]*\).*/\1/p' "$work/log")
+    expect "TLS to plain text" 4 "speaks no TLS: leave out --tls-ca" "$CUZK" status --connect "localhost:$port" \
+        --tls-ca "$work/ca.pem"
+    [ "$(wc -l <"$work/out")" = 1 ] || fail "more than a line"
+    stop "SIGTERM a third time"
 fi
 counts

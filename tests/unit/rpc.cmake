@@ -1,6 +1,8 @@
 if(TARGET zk_rpc)
   cuzk_test(test_rpc ${CMAKE_CURRENT_LIST_DIR}/rpc_test.c LINK zk_rpc)
   target_sources(test_rpc PRIVATE ${CMAKE_CURRENT_LIST_DIR}/rpc_fake_engine.c)
+  cuzk_test(test_rpc_client ${CMAKE_CURRENT_LIST_DIR}/rpc_client_test.c LINK zk_rpc)
+  target_sources(test_rpc_client PRIVATE ${CMAKE_CURRENT_LIST_DIR}/rpc_fake_engine.c)
   cuzk_test(test_rpc_threads ${CMAKE_CURRENT_LIST_DIR}/rpc_threads_test.c LINK zk_rpc)
   target_sources(test_rpc_threads PRIVATE ${CMAKE_CURRENT_LIST_DIR}/rpc_fake_engine.c)
   cuzk_test(test_rpc_wire ${CMAKE_CURRENT_LIST_DIR}/rpc_wire_test.c LINK zk_rpc)

@@ -1,0 +1,146 @@
+/* What our client says of servers that are not there, are something else, or go away. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "rpc_common.h"
+
+/* One call of GetStatus; how it ended, and what was said. */
+static cuzk_status ask_at(zk_client_reach *reach, cuzk_err *err, const char *address, uint64_t timeout_ms) {
+    zk_client *client = NULL;
+    uint8_t *response = NULL;
+    size_t n = 0;
+    *err = (cuzk_err){0};
+    ZK_CHECK_OK(zk_client_create(&client, address, NULL, err), *err);
+    cuzk_status status = zk_client_call_sync(&response, &n, client, "GetStatus", "", 0, timeout_ms, NULL, NULL, err);
+    *reach = zk_client_last_reach(client);
+    free(response);
+    zk_client_destroy(client);
+    return status;
+}
+
+static void answered(const char *method, cuzk_status want, const char *message) {
+    uint8_t *response = NULL;
+    size_t n = 0;
+    cuzk_err err = {0};
+    cuzk_status status = call(method, "\x10\x01", 2, &response, &n, &err);
+    free(response);
+    ZK_CHECKF(status == want && strstr(err.message, message), "%s: %s", method, err.message);
+    ZK_CHECKF(zk_client_last_reach(fx.client) == ZK_CLIENT_ANSWERED, "%s: %s", method, err.message);
+}
+
+/* The daemon's own UNAVAILABLE is not taken for a failure of the connection, whatever the words. */
+static void test_answers(void) {
+    static const char *const texts[] = {"the spool: No space left on device", "No such file or directory",
+                                        "write: Broken pipe", "failed to connect to all addresses"};
+    start();
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char message[128];
+        snprintf(message, sizeof message, "%s: UNAVAILABLE: %s", fx.address, texts[i]);
+        fake_fail_submit(fx.engine, CUZK_IO, texts[i]);
+        answered("SubmitProof", CUZK_IO, message);
+    }
+    fake_fail_submit(fx.engine, CUZK_NOT_FOUND, "keys");
+    answered("SubmitProof", CUZK_NOT_FOUND, "NOT_FOUND: keys");
+    answered("/another.Service/Call", CUZK_UNSUPPORTED, "UNIMPLEMENTED");
+    zk_rpc_server_drain(fx.server);
+    answered("SubmitProof", CUZK_IO, "UNAVAILABLE: the daemon is about to end");
+    stop();
+}
+
+/* A port of ours: listening, or with `backlog` < 0 not. */
+static int own_port(char address[64], int backlog) {
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof a;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ZK_CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&a, n) == 0 && getsockname(fd, (struct sockaddr *)&a, &n) == 0);
+    ZK_CHECK(backlog < 0 || listen(fd, backlog) == 0);
+    snprintf(address, 64, "127.0.0.1:%u", (unsigned)ntohs(a.sin_port));
+    return fd;
+}
+
+static void test_nobody(void) {
+    char address[64], want[128];
+    zk_client_reach reach;
+    cuzk_err err;
+    int fd = own_port(address, -1);
+    ZK_CHECK(ask_at(&reach, &err, address, 20000) == CUZK_IO && reach == ZK_CLIENT_UNREACHED);
+    snprintf(want, sizeof want, "%s: UNAVAILABLE: ", address);
+    ZK_CHECKF(strncmp(err.message, want, strlen(want)) == 0 && strstr(err.message, ": Connection refused"), "%s",
+              err.message);
+    ZK_CHECKF(!strstr(err.message, "all addresses"), "%s", err.message); /* the core's own words are left out */
+    close(fd);
+    ZK_CHECK(ask_at(&reach, &err, "unix:///nowhere/cuzk.sock", 20000) == CUZK_IO && reach == ZK_CLIENT_UNREACHED);
+    ZK_CHECKF(strcmp(err.message, "unix:///nowhere/cuzk.sock: UNAVAILABLE: No such file or directory") == 0, "%s",
+              err.message);
+    fd = own_port(address, 4); /* somebody who says nothing */
+    ZK_CHECK(ask_at(&reach, &err, address, 300) == CUZK_EXHAUSTED && reach == ZK_CLIENT_UNREACHED);
+    ZK_CHECKF(strstr(err.message, "DEADLINE_EXCEEDED"), "%s", err.message);
+    close(fd);
+}
+
+/* Speaks HTTP/2 as far as it takes to be a connection, waits for a request, and is gone. */
+static void *vanish(void *ctx) {
+    static const char settings[9] = {0, 0, 0, 4}; /* RFC 9113, 6.5: an empty frame */
+    char bytes[4096];
+    size_t n = 0;
+    int fd = accept(*(int *)ctx, NULL, NULL);
+    const struct timeval patience = {.tv_usec = 300000};
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0 ||
+        send(fd, settings, sizeof settings, MSG_NOSIGNAL) != sizeof settings)
+        return NULL;
+    for (ssize_t k; n < sizeof bytes && (k = recv(fd, bytes + n, sizeof bytes - n, 0)) > 0;) n += (size_t)k;
+    close(fd);
+    return NULL;
+}
+
+static void test_lost(void) {
+    char address[64];
+    zk_client_reach reach;
+    cuzk_err err;
+    pthread_t thread;
+    int fd = own_port(address, 4);
+    ZK_CHECK(pthread_create(&thread, NULL, vanish, &fd) == 0);
+    cuzk_status status = ask_at(&reach, &err, address, 20000);
+    pthread_join(thread, NULL);
+    close(fd);
+    ZK_CHECKF(status == CUZK_IO && reach == ZK_CLIENT_LOST, "%s", err.message);
+    ZK_CHECKF(strstr(err.message, "UNAVAILABLE: "), "%s", err.message);
+}
+
+/* Files that are no certificate or key are named before anything is tried. */
+static void test_tls_files(void) {
+    char path[64];
+    cuzk_err err = {0};
+    snprintf(path, sizeof path, "/tmp/cuzk-client-%d.pem", (int)getpid());
+    static const struct {
+        const char *text, *what;
+        int member;
+    } cases[] = {{"", "CERTIFICATE", 0},
+                 {"-----BEGIN PRIVATE KEY-----\n", "CERTIFICATE", 0},
+                 {"-----BEGIN PRIVATE KEY-----\n", "CERTIFICATE", 1},
+                 {"-----BEGIN CERTIFICATE-----\n", "PRIVATE KEY", 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char good[80], want[160];
+        zk_client *client = NULL;
+        zk_client_options o = {0};
+        snprintf(good, sizeof good, "%s.good", path);
+        ZK_CHECK_OK(zk_file_write(path, (const uint8_t *)cases[i].text, strlen(cases[i].text), &err), err);
+        ZK_CHECK_OK(zk_file_write(good, (const uint8_t *)"CERTIFICATE PRIVATE KEY", 23, &err), err);
+        const char **members[] = {&o.tls_ca, &o.tls_certificate, &o.tls_key};
+        for (int k = 0; k < 3; k++) *members[k] = k == cases[i].member ? path : good;
+        cuzk_status status = zk_client_create(&client, "127.0.0.1:1", &o, &err);
+        unlink(path);
+        unlink(good);
+        snprintf(want, sizeof want, "%s: found no PEM block of a %s", path, cases[i].what);
+        ZK_CHECKF(status == CUZK_BAD_INPUT && !client && strcmp(err.message, want) == 0, "case %zu: %s", i,
+                  err.message);
+        err = (cuzk_err){0};
+    }
+}
+
+ZK_TEST_MAIN(ZK_CASE(test_answers), ZK_CASE(test_nobody), ZK_CASE(test_lost), ZK_CASE(test_tls_files))
