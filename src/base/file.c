@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -67,6 +68,57 @@ static int open_retry(const char *path, int flags, mode_t mode) {
     }
 }
 
+/* ---- kinds ---- */
+
+#define PIPEFS 0x50495045 /* of statfs(2): pipes without a name */
+
+static const char *kind_text(mode_t mode) {
+    return S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+static cuzk_status fail_kind(const char *path, mode_t mode, cuzk_err *err) {
+    return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: found %s, expected a regular file", path, kind_text(mode));
+}
+
+cuzk_status zk_file_check_regular(const char *path, cuzk_err *err) {
+    struct stat st;
+    return stat(path, &st) != 0 || S_ISREG(st.st_mode) ? CUZK_OK : fail_kind(path, st.st_mode, err);
+}
+
+/* What the shell hands over by /dev/stdin or <(...): opening it waits for nobody. */
+static bool is_nameless_pipe(const char *path) {
+    struct statfs fs;
+    return statfs(path, &fs) == 0 && fs.f_type == PIPEFS;
+}
+
+/* The kind is looked at before, as opening a device may do something to it, and after, as the name may be another
+ * file's by then. Not blocking: opening a pipe would wait for its other end. */
+static cuzk_status open_kind(int *fd_out, const char *path, int flags, mode_t mode, bool pipes, cuzk_err *err) {
+    struct stat st;
+    *fd_out = -1;
+    pipes = pipes && is_nameless_pipe(path);
+    if (!pipes) ZK_TRY(zk_file_check_regular(path, err));
+    int fd = open_retry(path, flags | O_NONBLOCK | O_NOCTTY, mode);
+    if (fd < 0) return fail_errno(path, "cannot open", errno, err);
+    int code = fstat(fd, &st) == 0 ? 0 : errno;
+    cuzk_status status = CUZK_OK;
+    if (code)
+        status = fail_errno(path, "cannot open", code, err);
+    else if (pipes && S_ISFIFO(st.st_mode))
+        fcntl(fd, F_SETFL, flags & O_ACCMODE); /* reading waits again */
+    else if (!S_ISREG(st.st_mode))
+        status = fail_kind(path, st.st_mode, err);
+    if (status == CUZK_OK)
+        *fd_out = fd;
+    else
+        close(fd);
+    return status;
+}
+
+cuzk_status zk_file_open(int *fd, const char *path, int flags, unsigned mode, cuzk_err *err) {
+    return open_kind(fd, path, flags, (mode_t)mode, false, err);
+}
+
 static cuzk_status read_full(size_t *n_read, int fd, uint8_t *data, size_t n_bytes, const char *path, uint64_t offset,
                              cuzk_err *err) {
     size_t done = 0;
@@ -89,7 +141,7 @@ struct zk_file_reader {
     char *path;
 };
 
-cuzk_status zk_file_reader_create(zk_file_reader **reader_out, const char *path, cuzk_err *err) {
+static cuzk_status reader_create(zk_file_reader **reader_out, const char *path, bool pipes, cuzk_err *err) {
     *reader_out = NULL;
     zk_file_reader *reader = zk_calloc(1, sizeof *reader);
     if (reader) reader->fd = -1;
@@ -97,20 +149,16 @@ cuzk_status zk_file_reader_create(zk_file_reader **reader_out, const char *path,
         zk_file_reader_destroy(reader);
         return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no memory to read it", path);
     }
-    reader->fd = open_retry(path, O_RDONLY, 0);
-    int code = errno;
-    struct stat st;
-    if (reader->fd >= 0 && fstat(reader->fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-        code = EISDIR;
-        close(reader->fd);
-        reader->fd = -1;
-    }
-    if (reader->fd < 0) {
+    cuzk_status status = open_kind(&reader->fd, path, O_RDONLY, 0, pipes, err);
+    if (status == CUZK_OK)
+        *reader_out = reader;
+    else
         zk_file_reader_destroy(reader);
-        return fail_errno(path, "cannot open", code, err);
-    }
-    *reader_out = reader;
-    return CUZK_OK;
+    return status;
+}
+
+cuzk_status zk_file_reader_create(zk_file_reader **reader, const char *path, cuzk_err *err) {
+    return reader_create(reader, path, true, err);
 }
 
 void zk_file_reader_destroy(zk_file_reader *reader) {
@@ -129,7 +177,8 @@ cuzk_status zk_file_reader_read(size_t *n_read, zk_file_reader *reader, void *da
 
 uint64_t zk_file_reader_offset(const zk_file_reader *reader) { return reader->offset; }
 
-cuzk_status zk_file_read(uint8_t **data_out, size_t *n_bytes, const char *path, size_t max_bytes, cuzk_err *err) {
+static cuzk_status read_whole(uint8_t **data_out, size_t *n_bytes, const char *path, size_t max_bytes, bool pipes,
+                              cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     zk_file_reader *reader = NULL;
     uint8_t *data = NULL;
@@ -138,7 +187,7 @@ cuzk_status zk_file_read(uint8_t **data_out, size_t *n_bytes, const char *path, 
     *data_out = NULL;
     *n_bytes = 0;
     if (max_bytes > SIZE_MAX - 2) max_bytes = SIZE_MAX - 2;
-    ZK_GOTO(zk_file_reader_create(&reader, path, err));
+    ZK_GOTO(reader_create(&reader, path, pipes, err));
     /* The size is a hint: pipes and /proc have none. Room for one byte more shows a file beyond the limit. */
     size_t wanted = 4096;
     if (fstat(reader->fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
@@ -168,6 +217,14 @@ out:
     zk_file_reader_destroy(reader);
     free(data);
     return status;
+}
+
+cuzk_status zk_file_read(uint8_t **data, size_t *n_bytes, const char *path, size_t max_bytes, cuzk_err *err) {
+    return read_whole(data, n_bytes, path, max_bytes, false, err);
+}
+
+cuzk_status zk_file_read_input(uint8_t **data, size_t *n_bytes, const char *path, size_t max_bytes, cuzk_err *err) {
+    return read_whole(data, n_bytes, path, max_bytes, true, err);
 }
 
 /* ---- mapping ---- */
@@ -232,15 +289,9 @@ cuzk_status zk_file_map_open(zk_file_map *map, const char *path, uint64_t min_by
         status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no memory to map it", path);
         goto out;
     }
-    /* Not blocking: opening a pipe would wait for its writer before the kind can be seen. */
-    m.fd = open_retry(path, O_RDONLY | O_NONBLOCK, 0);
-    if (m.fd < 0 || fstat(m.fd, &st) != 0) {
+    ZK_GOTO(open_kind(&m.fd, path, O_RDONLY, 0, false, err));
+    if (fstat(m.fd, &st) != 0) {
         status = fail_errno(path, "cannot open", errno, err);
-        goto out;
-    }
-    if (!S_ISREG(st.st_mode)) {
-        status = ZK_FAIL(err, CUZK_BAD_INPUT, "%s: found %s, expected a regular file", path,
-                         S_ISDIR(st.st_mode) ? "a folder" : "a device or pipe");
         goto out;
     }
     uint64_t size = (uint64_t)st.st_size;

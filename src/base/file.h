@@ -2,6 +2,9 @@
  *
  * Failures name the path, the operation, the offset where it matters and the system's text. A path that does not exist
  * is CUZK_NOT_FOUND, one that may not be used (permission, kind, size) CUZK_BAD_INPUT, a failing disk CUZK_IO.
+ *
+ * What is read has to be a regular file (or a link to one): a folder, device, socket or named pipe is refused by its
+ * name, without a wait for the other end of a pipe.
  */
 #ifndef ZK_BASE_FILE_H
 #define ZK_BASE_FILE_H
@@ -11,8 +14,17 @@
 /* The whole file, at most max_bytes. One zero byte follows the data. free() it. */
 cuzk_status zk_file_read(uint8_t **data, size_t *n_bytes, const char *path, size_t max_bytes,
                          cuzk_err *err) ZK_MUST_USE;
+/* The same for what a person names on a command line: also a pipe without a name, as a shell makes it behind
+ * /dev/stdin and <(...). */
+cuzk_status zk_file_read_input(uint8_t **data, size_t *n_bytes, const char *path, size_t max_bytes,
+                               cuzk_err *err) ZK_MUST_USE;
 
-/* ---- reading in pieces: any file, also a pipe ---- */
+/* BAD_INPUT for a path that is there and no regular file: for those that others (a database) open. */
+cuzk_status zk_file_check_regular(const char *path, cuzk_err *err) ZK_MUST_USE;
+/* open(2) of a regular file (flags O_CREAT: made if missing), close-on-exec; the caller closes it. */
+cuzk_status zk_file_open(int *fd, const char *path, int flags, unsigned mode, cuzk_err *err) ZK_MUST_USE;
+
+/* ---- reading in pieces: a regular file, or a pipe as zk_file_read_input takes it ---- */
 
 typedef struct zk_file_reader zk_file_reader;
 cuzk_status zk_file_reader_create(zk_file_reader **reader, const char *path, cuzk_err *err) ZK_MUST_USE;

@@ -190,7 +190,7 @@ cuzk_status zk_json_parse_file(zk_json_doc **doc, const char *path, size_t max_f
     uint8_t *data = NULL;
     size_t n = 0;
     *doc = NULL;
-    ZK_TRY(zk_file_read(&data, &n, path, max_file_bytes, err));
+    ZK_TRY(zk_file_read_input(&data, &n, path, max_file_bytes, err));
     cuzk_status status = zk_json_parse(doc, data, n, 0, err);
     if (status != CUZK_OK) zk_err_prefix(err, "%s", path);
     free(data);

@@ -83,7 +83,7 @@ static cuzk_status read_c1(zk_request **out, const char *path, cuzk_err *err) {
     q->request_id = zk_strdup("");
     if (!q->request_id) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a request"));
     ZK_GOTO(zk_job_from_c1_file(&job, path, err));
-    ZK_GOTO(zk_file_read(&q->vanilla_proof.data, &q->vanilla_proof.n, path, ZK_REQUEST_MAX_FILE_BYTES, err));
+    ZK_GOTO(zk_file_read_input(&q->vanilla_proof.data, &q->vanilla_proof.n, path, ZK_REQUEST_MAX_FILE_BYTES, err));
     q->kind = ZK_KIND_POREP;
     q->sector_bytes = job->sector_bytes;
     q->registered_proof = job->registered_number;

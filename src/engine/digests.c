@@ -213,6 +213,7 @@ cuzk_status zk_digests_open(zk_digests **digests, const char *record, const char
             ZK_GOTO(ZK_FAIL(err, CUZK_BAD_INPUT, "%s: found %s, expected an object", manifest,
                             zk_json_kind_text(zk_json_root(d->manifest)->kind)));
     }
+    ZK_GOTO(zk_file_check_regular(record, err)); /* it is written, too, while others wait */
     read_record(d);
     *digests = d;
     d = NULL;

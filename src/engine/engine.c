@@ -108,8 +108,22 @@ static void free_options(zk_engine_options *o) {
 
 /* ---- start ---- */
 
+/* Found now, not by the first job. A disk that is full, or fails, may do so while a daemon runs as well: it starts, and
+ * says so when it is asked for what it cannot do. */
+static cuzk_status check_folder(const char *what, const char *path_in_it, cuzk_err *err) {
+    cuzk_err found = {0};
+    cuzk_status status = zk_file_check_writable(path_in_it, &found);
+    if (status == CUZK_IO) {
+        ZK_LOG_WARN("the disk cannot be written now", zk_kv_str("for", what), zk_kv_str("error", found.message));
+        return CUZK_OK;
+    }
+    zk_err_prefix(&found, "%s", what);
+    if (status != CUZK_OK && err) *err = found;
+    return status;
+}
+
 static cuzk_status make_folders(const zk_engine_options *o, cuzk_err *err) {
-    char folder[4096];
+    char folder[4096], content[ZK_SPOOL_PATH_BYTES];
     const char *slash = strrchr(o->journal_path, '/');
     if (slash && slash != o->journal_path) {
         if ((size_t)snprintf(folder, sizeof folder, "%.*s", (int)(slash - o->journal_path), o->journal_path) >=
@@ -117,7 +131,11 @@ static cuzk_status make_folders(const zk_engine_options *o, cuzk_err *err) {
             return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
         ZK_TRY(zk_folder_create(folder, err));
     }
-    return zk_folder_create(o->spool_dir, err);
+    ZK_TRY(zk_file_check_regular(o->journal_path, err));
+    ZK_TRY(check_folder("folder of the journal", o->journal_path, err));
+    ZK_TRY(zk_folder_create(o->spool_dir, err));
+    zk_spool_path(content, o->spool_dir, "job-0"); /* no job has this name; what a crash leaves is swept */
+    return check_folder("spool folder", content, err);
 }
 
 static uint64_t wall_ms(void) {

@@ -84,6 +84,9 @@ cuzk_status zk_journal_fail(sqlite3 *db, const char *path, const char *what, int
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return ZK_FAIL(err, CUZK_EXHAUSTED, "%s: %s: in use: %s", path, what, text);
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: journal: %s: %s", path, what, text);
     default:
         return ZK_FAIL(err, CUZK_IO, "%s: journal: %s: %s", path, what, text);
     }
@@ -101,8 +104,7 @@ cuzk_status zk_journal_lock(int *fd, const char *path, cuzk_err *err) {
     char name[4200];
     if ((size_t)snprintf(name, sizeof name, "%s.lock", path) >= sizeof name)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
-    *fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (*fd < 0) return ZK_FAIL(err, CUZK_IO, "%s: cannot make the lock file: %s", name, strerror(errno));
+    ZK_TRY(zk_file_open(fd, name, O_RDWR | O_CREAT, 0644, err));
     if (flock(*fd, LOCK_EX | LOCK_NB) != 0) {
         close(*fd);
         *fd = -1;
@@ -139,11 +141,39 @@ static void take_page_cache(void) {
     sqlite3_config(SQLITE_CONFIG_PAGECACHE, block, slot, (int)(sizeof block / (size_t)slot));
 }
 
+/* What SQLite opens. */
+static const char *const file_suffixes[] = {"", "-wal", "-shm"};
+enum { N_FILES = sizeof file_suffixes / sizeof file_suffixes[0], FILE_BYTES = 4200 };
+
+cuzk_status zk_journal_check_kind(const char *path, cuzk_err *err) {
+    for (size_t i = 0; i < N_FILES; i++) {
+        char name[FILE_BYTES];
+        if ((size_t)snprintf(name, sizeof name, "%s%s", path, file_suffixes[i]) >= sizeof name)
+            return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
+        ZK_TRY(zk_file_check_regular(name, err));
+    }
+    return CUZK_OK;
+}
+
+/* A file that may only be read opens well: the first job would find out, and what SQLite makes beside it would be as
+ * read-only for good. */
+static cuzk_status check_writable(const char *path, cuzk_err *err) {
+    ZK_TRY(zk_journal_check_kind(path, err));
+    for (size_t i = 0; i < N_FILES; i++) {
+        char name[FILE_BYTES];
+        snprintf(name, sizeof name, "%s%s", path, file_suffixes[i]);
+        if (faccessat(AT_FDCWD, name, R_OK | W_OK, AT_EACCESS) != 0 && errno != ENOENT)
+            return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: the journal cannot be written: %s", name, strerror(errno));
+    }
+    return CUZK_OK;
+}
+
 cuzk_status zk_journal_db_open(sqlite3 **out, const char *path, cuzk_err *err) {
     sqlite3 *db = NULL;
     cuzk_status status = CUZK_OK;
     char text[256];
     static pthread_once_t once = PTHREAD_ONCE_INIT;
+    ZK_TRY(check_writable(path, err));
     pthread_once(&once, take_page_cache);
     int code = sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK) ZK_GOTO(zk_journal_fail(db, path, "open", code, err));

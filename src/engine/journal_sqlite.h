@@ -15,7 +15,9 @@
     "synthesis_ms, gpu_compute_ms, total_ms"
 enum { ZK_JOURNAL_N_COLUMNS = 22 };
 
-/* Opens or makes the file and its tables. */
+/* BAD_INPUT when the file, or one of those that SQLite keeps beside it, is there and not a regular file. */
+cuzk_status zk_journal_check_kind(const char *path, cuzk_err *err);
+/* Opens or makes the file and its tables. BAD_INPUT: damaged, not to be written, or no file. */
 cuzk_status zk_journal_db_open(sqlite3 **db, const char *path, cuzk_err *err);
 /* Words a failure of SQLite. */
 cuzk_status zk_journal_fail(sqlite3 *db, const char *path, const char *what, int code, cuzk_err *err);

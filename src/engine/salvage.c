@@ -125,6 +125,7 @@ cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *path, const
     if ((size_t)snprintf(spool, sizeof spool, "%s%s", spool_dir ? spool_dir : path, spool_dir ? "" : ".spool") >=
         sizeof spool)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the spool folder is too long");
+    ZK_GOTO(zk_journal_check_kind(path, err));
     ZK_GOTO(zk_journal_lock(&lock_fd, path, err));
     ZK_GOTO(move_aside(damaged, path, err));
     snprintf(report->damaged_path, sizeof report->damaged_path, "%.*s", (int)sizeof report->damaged_path - 1, damaged);

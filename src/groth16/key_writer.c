@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/file.h"
 
 /* The state file: all integers little-endian. */
 typedef struct writer_state {
@@ -61,8 +62,8 @@ static uint64_t usable_bytes(zk_key_writer *w) {
     struct stat st;
     uint64_t usable = 0;
     uint8_t digest[32], *buffer = NULL;
-    int fd = open(w->state, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
+    int fd;
+    if (zk_file_open(&fd, w->state, O_RDONLY, 0, NULL) != CUZK_OK) return 0;
     bool good = read(fd, &state, sizeof state) == (ssize_t)sizeof state &&
                 memcmp(state.magic, magic, sizeof magic) == 0 &&
                 memcmp(state.fingerprint, w->fingerprint, sizeof w->fingerprint) == 0 && fstat(w->fd, &st) == 0 &&
@@ -100,8 +101,8 @@ cuzk_status zk_key_writer_open(zk_key_writer *w, const char *path, const uint8_t
     }
     do { /* the file may be renamed between open and lock */
         if (w->fd >= 0) close(w->fd);
-        w->fd = open(w->partial, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-        if (w->fd < 0 || fstat(w->fd, &ours) != 0) {
+        ZK_GOTO(zk_file_open(&w->fd, w->partial, O_RDWR | O_CREAT, 0644, err));
+        if (fstat(w->fd, &ours) != 0) {
             status = ZK_FAIL(err, CUZK_IO, "%s: %s", w->partial, strerror(errno));
             goto out;
         }
@@ -133,8 +134,8 @@ static void save_state(zk_key_writer *w) {
     memcpy(state.fingerprint, w->fingerprint, sizeof state.fingerprint);
     zk_sha256_peek(state.sha256, &w->sha);
     if (fdatasync(w->fd) != 0) return;
-    int fd = open(w->state_new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) return;
+    int fd;
+    if (zk_file_open(&fd, w->state_new, O_WRONLY | O_CREAT | O_TRUNC, 0644, NULL) != CUZK_OK) return;
     bool good = write_all(fd, &state, sizeof state);
     close(fd);
     if (good && rename(w->state_new, w->state) == 0)

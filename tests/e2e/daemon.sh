@@ -47,6 +47,32 @@ echo 'memory.total_budget = "much"' >"$work/bad.toml"
 expect "config check of a bad file" 3 'bad.toml:1: memory.total_budget: found "much"' "$CUZK" config check "$work/bad.toml"
 expect "a bad file is no start" 3 "bad.toml:1" "$CUZK" daemon --config "$work/bad.toml"
 
+# what is no file is refused by its name; nobody waits for the other end of a pipe
+mkfifo "$work/pipe" "$work/pipe.db" "$work/kept.db.keys" "$work/locked.db.lock"
+refused() { # NAME PATH command...
+    name=$1 path=$2
+    shift 2
+    expect "$name" 3 "$path: found a pipe, expected a regular file" timeout -k 1 20 "$CUZK" "$@"
+}
+no_start() { refused "$1" "$2" daemon --srs.param_cache "$work/keys" --journal "$work/none.db" "$3" "$4"; }
+refused "a pipe as settings" "$work/pipe" daemon --config "$work/pipe"
+refused "a pipe as settings to check" "$work/pipe" config check "$work/pipe"
+for suffix in "pipe.db" "kept.db/.keys" "locked.db/.lock"; do
+    refused "a pipe as $suffix" "$work/$(echo "$suffix" | tr -d /)" daemon --srs.param_cache "$work/keys" --journal "$work/${suffix%%/*}"
+done
+no_start "a pipe as manifest" "$work/pipe" --srs.manifest "$work/pipe"
+expect "a pipe as spool" 3 "$work/pipe: .*Not a directory" timeout -k 1 20 "$CUZK" daemon --srs.param_cache "$work/keys" \
+    --journal "$work/none.db" --journal.spool "$work/pipe"
+: >"$work/empty.pem"
+refused "a pipe as certificate" "$work/pipe" daemon --srs.param_cache "$work/keys" --journal "$work/none.db" --listen 127.0.0.1:0 \
+    --daemon.tls_certificate "$work/pipe" --daemon.tls_key "$work/empty.pem"
+refused "a pipe as key" "$work/pipe" daemon --srs.param_cache "$work/keys" --journal "$work/none.db" --listen 127.0.0.1:0 \
+    --daemon.tls_certificate "$work/empty.pem" --daemon.tls_key "$work/pipe"
+refused "a pipe as authority of a client" "$work/pipe" status --connect localhost:1 --tls-ca "$work/pipe"
+refused "a pipe as request" "$work/pipe" submit --request "$work/pipe"
+refused "a pipe as request to prove" "$work/pipe" prove --request "$work/pipe" --params "$work/keys" -o "$work/p"
+expect "a request that a shell pipes in is read" 3 "/dev/stdin: json: byte 0" sh -c 'echo x | "$1" prove --request /dev/stdin --params . -o p' sh "$CUZK"
+
 start --config "$work/cuzk.toml"
 grep -q 'memory.pinned_budget.*deprecated' "$work/log" && pass "deprecated key is named" || fail "deprecated key is named"
 export CUZK_CONNECT=$sock

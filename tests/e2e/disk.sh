@@ -120,9 +120,18 @@ stop
 
 # read-only at the start
 mount -o remount,ro "$disk"
-expect "a read-only disk is no start" 4 "journal.db.*Read-only" "$CUZK" daemon --listen "$CUZK_CONNECT" \
+expect "a read-only disk is no start" 3 "journal.db.*Read-only" "$CUZK" daemon --listen "$CUZK_CONNECT" \
     --journal "$disk/journal.db" --srs.param_cache "$work/keys"
 mount -o remount,rw "$disk"
+read_only() { mount --bind "$1" "$1" && mount -o remount,bind,ro "$1"; }
+read_only "$disk/journal.db.spool"
+expect "a read-only spool is no start" 3 "spool folder: $disk/journal.db.spool/.*Read-only" "$CUZK" daemon \
+    --listen "$CUZK_CONNECT" --journal "$disk/journal.db" --srs.param_cache "$work/keys"
+umount "$disk/journal.db.spool"
+read_only "$disk/journal.db"
+expect "a read-only journal in a folder that is not" 3 "journal.db: the journal cannot be written: Read-only" "$CUZK" daemon \
+    --listen "$CUZK_CONNECT" --journal "$disk/journal.db" --srs.param_cache "$work/keys"
+umount "$disk/journal.db"
 
 # bad at the start, and the way out
 start --test-worker-fault hang@synthesize:1+

@@ -5,8 +5,10 @@
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -220,9 +222,9 @@ static void test_json_writer_misuse(void) {
 static char folder[64];
 
 static const char *in_folder(const char *name) {
-    static char path[2][192];
+    static char path[8][192];
     static int which;
-    which ^= 1;
+    which = (which + 1) % 8;
     snprintf(path[which], sizeof path[which], "%s/%s", folder, name);
     return path[which];
 }
@@ -435,8 +437,8 @@ static void test_read(void) {
     ZK_CHECK_OK(zk_file_read(&data, &n, "/proc/self/status", 1 << 20, &err), err); /* a file without a size */
     ZK_CHECK(n > 100 && strlen((char *)data) == n);
     free(data);
-    ZK_CHECK(zk_file_read(&data, &n, "/dev/zero", 100000, &err) == CUZK_BAD_INPUT &&
-             strstr(err.message, "more than 100000"));
+    ZK_CHECK(zk_file_read(&data, &n, "/proc/self/status", 100, &err) == CUZK_BAD_INPUT &&
+             strstr(err.message, "more than 100 bytes"));
     zk_err_reset(&err);
     ZK_CHECK(zk_file_read(&data, &n, in_folder("none"), 10, &err) == CUZK_NOT_FOUND && strstr(err.message, "none"));
     ZK_CHECK(zk_file_read(&data, &n, folder, 10, NULL) == CUZK_BAD_INPUT);
@@ -557,33 +559,96 @@ static void test_check_writable(void) {
     remove_folder();
 }
 
+/* What is no regular file is refused by its name and kind, and nobody waits for the other end of a pipe. */
+static void test_kinds(void) {
+    make_folder();
+    cuzk_err err = {0};
+    ZK_CHECK(mkfifo(in_folder("pipe"), 0600) == 0);
+    ZK_CHECK(symlink(in_folder("pipe"), in_folder("link")) == 0);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%.100s", in_folder("socket"));
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    ZK_CHECK(listener >= 0 && bind(listener, (struct sockaddr *)&address, sizeof address) == 0);
+    int ends[2];
+    char nameless[64];
+    ZK_CHECK(pipe(ends) == 0 && write(ends[1], "abc", 3) == 3 && close(ends[1]) == 0);
+    snprintf(nameless, sizeof nameless, "/proc/self/fd/%d", ends[0]);
+    const char *const table[][2] = {{in_folder("pipe"), "a pipe"}, {in_folder("link"), "a pipe"},
+                                    {folder, "a folder"},          {in_folder("socket"), "a socket"},
+                                    {"/dev/zero", "a device"},     {nameless, "a pipe"}};
+    enum { N = sizeof table / sizeof table[0] };
+    alarm(20); /* for a wait */
+    for (size_t i = 0; i < N; i++)
+        for (int way = 0; way < 6; way++) {
+            const char *path = table[i][0];
+            uint8_t *data = NULL;
+            size_t n = 0;
+            int fd = -1;
+            zk_file_map map = {0};
+            zk_file_reader *reader = NULL;
+            cuzk_status status = CUZK_OK;
+            if (i == N - 1 && way >= 4) continue; /* see below */
+            zk_err_reset(&err);
+            if (way == 0) status = zk_file_read(&data, &n, path, 100, &err);
+            if (way == 1) status = zk_file_map_open(&map, path, 0, 100, &err);
+            if (way == 2) status = zk_file_open(&fd, path, i % 2 ? O_RDWR | O_CREAT : O_RDONLY, 0600, &err);
+            if (way == 3) status = zk_file_check_regular(path, &err);
+            if (way == 4) status = zk_file_read_input(&data, &n, path, 100, &err);
+            if (way == 5) status = zk_file_reader_create(&reader, path, &err);
+            ZK_CHECKF(status == CUZK_BAD_INPUT && !data && fd == -1 && !map.data && !reader, "%s, %d", path, way);
+            ZK_CHECKF(strstr(err.message, path) && strstr(err.message, table[i][1]) &&
+                          strstr(err.message, "expected a regular file"),
+                      "%s, %d: %s", path, way, err.message);
+        }
+    /* what a shell hands over is read to its end */
+    uint8_t *data = NULL;
+    size_t n = 0;
+    zk_err_reset(&err);
+    ZK_CHECK_OK(zk_file_read_input(&data, &n, nameless, 100, &err), err);
+    ZK_CHECK(n == 3 && memcmp(data, "abc", 3) == 0);
+    free(data);
+    alarm(0);
+    /* regular ones, and those that are not there */
+    int fd;
+    char c;
+    ZK_CHECK(zk_file_check_regular(in_folder("none"), &err) == CUZK_OK);
+    ZK_CHECK(zk_file_open(&fd, in_folder("none"), O_RDONLY, 0, NULL) == CUZK_NOT_FOUND && fd == -1);
+    ZK_CHECK_OK(zk_file_open(&fd, in_folder("made"), O_RDWR | O_CREAT, 0600, &err), err);
+    ZK_CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC && write(fd, "x", 1) == 1 && pread(fd, &c, 1, 0) == 1 && c == 'x');
+    close(fd);
+    ZK_CHECK(symlink(in_folder("made"), in_folder("link2")) == 0);
+    ZK_CHECK(zk_file_check_regular(in_folder("link2"), &err) == CUZK_OK);
+    ZK_CHECK_OK(zk_file_read(&data, &n, in_folder("link2"), 1, &err), err);
+    free(data);
+    close(listener);
+    close(ends[0]);
+    remove_folder();
+}
+
 static void request_cancel(int signal_number) {
     (void)signal_number;
     zk_cancel_request(NULL);
 }
 
-/* Who waits for the other end of a pipe can be asked to stop. */
+/* Who waits for what comes through a pipe can be asked to stop. */
 static void test_read_interrupted(void) {
-    make_folder();
     cuzk_err err = {0};
     uint8_t *data = NULL;
     size_t n = 0;
     struct sigaction action = {.sa_handler = request_cancel}, before;
     struct itimerval soon = {.it_interval = {0, 20000}, .it_value = {0, 20000}}, never = {0};
-    ZK_CHECK(mkfifo(in_folder("pipe"), 0600) == 0);
+    int ends[2];
+    char path[64];
+    ZK_CHECK(pipe(ends) == 0);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
     ZK_CHECK(sigaction(SIGALRM, &action, &before) == 0);
-    int writer = -1;
-    for (int open_at_other_end = 0; open_at_other_end < 2; open_at_other_end++) {
-        if (open_at_other_end) writer = open(in_folder("pipe"), O_RDWR);
-        zk_err_reset(&err);
-        ZK_CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
-        ZK_CHECK(zk_file_read(&data, &n, in_folder("pipe"), 100, &err) == CUZK_CANCELLED && !data);
-        setitimer(ITIMER_REAL, &never, NULL);
-        zk_cancel_clear(NULL);
-    }
-    close(writer);
+    ZK_CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+    ZK_CHECK(zk_file_read_input(&data, &n, path, 100, &err) == CUZK_CANCELLED && !data);
+    setitimer(ITIMER_REAL, &never, NULL);
+    zk_cancel_clear(NULL);
+    close(ends[0]);
+    close(ends[1]);
     sigaction(SIGALRM, &before, NULL);
-    remove_folder();
 }
 
 static void test_folder_create(void) {
@@ -606,4 +671,5 @@ ZK_TEST_MAIN(ZK_CASE(test_base64_vectors), ZK_CASE(test_base64_rejects), ZK_CASE
              ZK_CASE(test_json_writer_misuse), ZK_CASE(test_writer), ZK_CASE(test_writer_links),
              ZK_CASE(test_writer_devices), ZK_CASE(test_writer_disk_full), ZK_CASE(test_writer_refusals),
              ZK_CASE(test_writer_allocation_failures), ZK_CASE(test_read), ZK_CASE(test_map), ZK_CASE(test_map_shrinks),
-             ZK_CASE(test_check_writable), ZK_CASE(test_read_interrupted), ZK_CASE(test_folder_create))
+             ZK_CASE(test_check_writable), ZK_CASE(test_kinds), ZK_CASE(test_read_interrupted),
+             ZK_CASE(test_folder_create))

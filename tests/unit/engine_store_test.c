@@ -1,6 +1,7 @@
 /* What the engine keeps on disk: spool files, the journal, their repair; and the small parts that need no proof. */
 #include <fcntl.h>
 
+#include "engine/journal_sqlite.h"
 #include "engine/memory.h"
 #include "engine_common.h"
 #include "journal_suite.h"
@@ -198,6 +199,84 @@ static void test_spool_gone(void) {
     ZK_CHECK(zk_content_commit(&meta, &bytes, content, &request, &err) == CUZK_IO);
 }
 
+/* ---- what is no file, or cannot be written, is found at the start ---- */
+
+/* The engine does not start, and says `why` of `name`. */
+static void check_refused(const zk_engine_options *options, const char *name, const char *why) {
+    zk_engine *engine = NULL;
+    cuzk_err err = {0};
+    cuzk_status status = zk_engine_create(&engine, options, &err);
+    ZK_CHECKF(status == CUZK_BAD_INPUT && !engine, "%s: status %d: %s", name, (int)status, err.message);
+    ZK_CHECKF(strstr(err.message, name) && strstr(err.message, why), "%s, %s: %s", name, why, err.message);
+}
+
+static void test_not_files(void) {
+    const char *const suffixes[] = {"", "-wal", "-shm", ".lock", ".keys"};
+    char path[512], name[600];
+    alarm(60); /* for a wait */
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        snprintf(path, sizeof path, "%s%zu", test_path("kind"), i);
+        snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
+        zk_engine_options options = {.param_cache = "/", .journal_path = path};
+        ZK_CHECK(mkfifo(name, 0600) == 0);
+        check_refused(&options, name, "found a pipe, expected a regular file");
+        ZK_CHECK(unlink(name) == 0 && mkdir(name, 0700) == 0);
+        check_refused(&options, name, "found a folder, expected a regular file");
+        ZK_CHECK(rmdir(name) == 0 && symlink("/dev/zero", name) == 0);
+        check_refused(&options, name, "found a device, expected a regular file");
+    }
+    const char *spool = test_path("no-folder");
+    zk_engine_options options = {.param_cache = "/", .journal_path = test_path("kind"), .spool_dir = spool};
+    ZK_CHECK(mkfifo(spool, 0600) == 0);
+    check_refused(&options, spool, "Not a directory");
+    zk_salvage_report report;
+    cuzk_err err = {0};
+    ZK_CHECK(zk_engine_salvage(&report, spool, NULL, &err) == CUZK_BAD_INPUT && strstr(err.message, "found a pipe"));
+    alarm(0);
+}
+
+static void test_not_writable(void) {
+    char folder[512], path[600], spool[600];
+    cuzk_err err = {0};
+    zk_journal *journal = NULL;
+    sqlite3 *db = NULL;
+    snprintf(folder, sizeof folder, "%s", test_path("read-only"));
+    snprintf(path, sizeof path, "%s/journal", folder);
+    snprintf(spool, sizeof spool, "%s/spool", folder);
+    bool root = geteuid() == 0; /* who may do all */
+    ZK_CHECK(chmod(test_dir, 0755) == 0 && mkdir(folder, 0755) == 0);
+    if (root) ZK_CHECK(chown(folder, 65534, 65534) == 0 && seteuid(65534) == 0);
+    zk_engine_options options = {.param_cache = "/", .journal_path = path, .spool_dir = spool};
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    journal->ops->close(journal);
+
+    ZK_CHECK(mkdir(spool, 0755) == 0 && chmod(spool, 0555) == 0);
+    check_refused(&options, spool, "spool folder: ");
+    check_refused(&options, spool, "Permission denied");
+    ZK_CHECK(chmod(spool, 0755) == 0);
+
+    ZK_CHECK(chmod(path, 0444) == 0); /* opens well, if only to read */
+    check_refused(&options, path, "the journal cannot be written: Permission denied");
+    ZK_CHECK(chmod(path, 0644) == 0);
+
+    ZK_CHECK_OK(zk_journal_db_open(&db, path, &err), err); /* whose log stays there */
+    char name[700];
+    snprintf(name, sizeof name, "%s-wal", path);
+    ZK_CHECK(chmod(name, 0444) == 0);
+    check_refused(&options, name, "the journal cannot be written: Permission denied");
+    ZK_CHECK(chmod(name, 0644) == 0);
+
+    ZK_CHECK(chmod(folder, 0555) == 0); /* with all its files there */
+    check_refused(&options, path, "folder of the journal: ");
+    check_refused(&options, path, "Permission denied");
+    ZK_CHECK(chmod(folder, 0755) == 0);
+    sqlite3_close(db);
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    journal->ops->close(journal);
+    ZK_CHECK(test_count_files(spool) == 0);
+    if (root) ZK_CHECK(seteuid(0) == 0);
+}
+
 /* ---- the rest ---- */
 
 static void test_circuits(void) {
@@ -243,8 +322,8 @@ int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
         ZK_CASE(test_content),        ZK_CASE(test_content_limits),     ZK_CASE(test_journal),
         ZK_CASE(test_salvage_head),   ZK_CASE(test_salvage_first_page), ZK_CASE(test_salvage_page),
-        ZK_CASE(test_damaged_in_use), ZK_CASE(test_spool_gone),         ZK_CASE(test_circuits),
-        ZK_CASE(test_memory_groups),
+        ZK_CASE(test_damaged_in_use), ZK_CASE(test_spool_gone),         ZK_CASE(test_not_files),
+        ZK_CASE(test_not_writable),   ZK_CASE(test_circuits),           ZK_CASE(test_memory_groups),
     };
     zk_log_set_level(ZK_LOG_OFF);
     test_dir_make();
