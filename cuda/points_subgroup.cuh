@@ -80,96 +80,118 @@ cuzk_status sums_directly(bool *good, zk_cuda *d, zk_dptr points, size_t n, cons
     return CUZK_OK;
 }
 
-/* The buffers of a pass. */
+/* The sums over the points whose bit is set, for up to PASS_BITS bits at a time; its buffers last for all passes.
+ *
+ * Points are dealt slice by slice into buckets of equal numbers of slots, a slot being a ref. Rounds of additions take
+ * neighbouring slots, then neighbouring sums, until a bucket is one sum, which is added to that of the slices before:
+ *
+ *   pool, in shares of n_slots()    [0, 1/2) and [1/2, 3/4)   sums of odd rounds, and of even ones
+ *                                   from 3/4 on               totals: [MOST_BUCKETS], buckets over all slices so far
+ *
+ * The number of slots is that of MOST_BUCKETS buckets; fewer buckets have more slots each. */
 template <class F> struct dealer {
     static constexpr u32 MOST_BUCKETS = 1u << PASS_BITS;
     zk_cuda *device;
     std::optional<scratch> memory;
     add_chain<F> chain;
-    u32 slice = 0, capacity = 0; /* points at once; slots of a bucket when there are MOST_BUCKETS, a multiple of 16 */
-    u32 *slots = nullptr, *counts = nullptr, *overflow = nullptr;
-    uint2 *pairs = nullptr;
-    affine<F> *sums = nullptr; /* [MOST_BUCKETS] */
-    u64 *words = nullptr;      /* [MOST_BUCKETS / 64] */
+    u32 slice = 0;             /* points dealt at once, a multiple of 16 */
+    u32 capacity = 0;          /* slots of one of MOST_BUCKETS buckets, a multiple of 16 */
+    u32 *slots = nullptr;      /* [n_slots()] */
+    u32 *counts = nullptr;     /* [MOST_BUCKETS], points in each bucket */
+    u32 *overflow = nullptr;   /* not 0: a bucket had no slot left, since the pass began */
+    uint2 *pairs = nullptr;    /* [MOST_BUCKETS (capacity / 32 + 1)], of a round over odd numbers of sums */
+    affine<F> *sums = nullptr; /* [MOST_BUCKETS], totals as points */
+    u64 *words = nullptr;      /* [MOST_BUCKETS / 64], those with one bit */
 
-    static u32 capacity_of(u32 n, u32 n_buckets) {
+    u32 n_slots() const { return MOST_BUCKETS * capacity; }
+    u32 even_rounds() const { return n_slots() / 2; }
+    u32 totals() const { return n_slots() / 4 * 3; }
+
+    /* The number of points in a bucket is nearly Poisson: it exceeds this about once in 10^15. */
+    static u32 capacity_for(u32 n, u32 n_buckets) {
+        constexpr double deviations = 8;
         const double mean = (double)n / n_buckets;
-        return ((u32)(mean + 8 * sqrt(mean)) + 16 + 15) / 16 * 16;
+        return ((u32)(mean + deviations * sqrt(mean)) + 16 + 15) / 16 * 16;
     }
-    cuzk_status take(cuzk_err *err) {
+
+    /* Buffers for as large slices of n points as there is room for, of more than SUBSET_DIRECT points. */
+    cuzk_status allocate(zk_cuda *d, size_t n, cuzk_err *err) {
+        constexpr size_t masked_sums = 2 << 20; /* bytes that sum_in_subgroup takes of MOST_BUCKETS points, and more */
+        const auto whole = [](size_t points) { return (u32)((points + 15) / 16 * 16); };
+        scratch reserve(d);
+        char *some = nullptr;
+        device = d;
+        slice = whole(n < deal_slice<F>::value ? n : deal_slice<F>::value);
+        ZK_TRY(reserve.take(&some, masked_sums, "masked sums of buckets", err));
+        for (;; slice = whole(slice / 2)) {
+            const cuzk_status status = allocate_for_slice(err);
+            if (status != CUZK_OUT_OF_MEMORY || slice <= SUBSET_DIRECT) return status;
+        }
+    }
+    cuzk_status allocate_for_slice(cuzk_err *err) {
         memory.emplace(device);
-        capacity = capacity_of(slice, MOST_BUCKETS);
-        const u32 n_slots = MOST_BUCKETS * capacity;
-        /* Rounds write to [0, 1/2) and [1/2, 3/4) of the number of slots by turns; then the buckets of all slices. */
+        capacity = capacity_for(slice, MOST_BUCKETS);
         chain.device = device;
         chain.stream = device->main;
-        chain.pool_size = n_slots / 4 * 3 + MOST_BUCKETS;
-        ZK_TRY(memory->take(&slots, n_slots, "slots of buckets", err));
+        chain.pool_size = totals() + MOST_BUCKETS;
+        ZK_TRY(memory->take(&slots, n_slots(), "slots of buckets", err));
         ZK_TRY(memory->take(&counts, MOST_BUCKETS + 1, "counts of buckets", err));
         ZK_TRY(memory->take(&pairs, (size_t)MOST_BUCKETS * (capacity / 32 + 1), "pairs of buckets", err));
         ZK_TRY(memory->take(&sums, MOST_BUCKETS, "sums of buckets", err));
         ZK_TRY(memory->take(&words, (MOST_BUCKETS + 63) / 64, "mask of buckets", err));
         overflow = counts + MOST_BUCKETS;
-        return chain_allocate(chain, *memory, n_slots / 2, err);
+        return chain_allocate(chain, *memory, n_slots() / 2, err);
     }
-    cuzk_status allocate(zk_cuda *d, size_t n, cuzk_err *err) {
-        scratch reserve(d); /* left to the masked sums of a pass */
-        char *some = nullptr;
-        device = d;
-        slice = n < deal_slice<F>::value ? (u32)((n + 15) / 16 * 16) : deal_slice<F>::value;
-        ZK_TRY(reserve.take(&some, (size_t)2 << 20, "masked sums of buckets", err));
-        for (;; slice = (slice / 2 + 15) / 16 * 16) {
-            const cuzk_status status = take(err);
-            if (status != CUZK_OUT_OF_MEMORY || slice <= SUBSET_DIRECT) return status;
-        }
-    }
-    cuzk_status paired_round(u32 n_buckets, u32 entries, u32 first, u32 other, u32 out, cuzk_err *err) {
+
+    /* A round from `entries` sums a bucket at `from` in the pool to half as many at `to`. One that is left over is
+     * copied, or with totals_before added to the bucket's total. */
+    cuzk_status halve(u32 n_buckets, u32 entries, u32 from, u32 to, u32 totals_before, cuzk_err *err) {
         const u32 n = n_buckets * ((entries + 1) / 2);
-        ZK_RUN(bucket_pairs, ceil_div(n, 256), 256, 0, device->main, pairs, n_buckets, entries, first, other);
-        chain.pool_used = out;
+        chain.pool_used = to;
+        if (entries % 2 == 0) return add_round(chain, pair_list{nullptr, from}, n, err);
+        ZK_RUN(bucket_pairs, ceil_div(n, 256), 256, 0, device->main, pairs, n_buckets, entries, from, totals_before);
         return add_round(chain, pair_list{pairs, 0}, n, err);
     }
-    /* Adds the buckets of one slice to those before it. */
+    /* Deals n points from number `first_point` on and adds the buckets to their totals. */
     cuzk_status add_slice(const affine<F> *points, size_t first_point, u32 n, u32 n_buckets, const chacha_key &key,
                           u32 stream, cuzk_err *err) {
-        const u32 all = MOST_BUCKETS * capacity, places = all / n_buckets, half = all / 2, total = all / 4 * 3;
-        ZK_CUDA_TRY(cudaMemsetAsync(slots, 0xff, (size_t)all * sizeof(u32), device->main));
+        const u32 places = n_slots() / n_buckets;
+        ZK_CUDA_TRY(cudaMemsetAsync(slots, 0xff, (size_t)n_slots() * sizeof(u32), device->main)); /* REF_NONE */
         ZK_CUDA_TRY(cudaMemsetAsync(counts, 0, n_buckets * sizeof(u32), device->main));
         ZK_RUN(deal_points, ceil_div(n, 16 * 256), 256, 0, device->main, slots, counts, overflow, first_point, n,
                n_buckets, places, key, stream);
         chain.bases = points + first_point;
         ZK_TRY(chain_start(chain, err));
-        ZK_TRY(add_round(chain, pair_list{(const uint2 *)slots, 0}, half, err));
-        u32 first = 0;
+        ZK_TRY(add_round(chain, pair_list{(const uint2 *)slots, 0}, n_slots() / 2, err));
+        u32 at = 0;
         for (u32 entries = places / 2; entries > 1; entries = (entries + 1) / 2) {
-            const u32 out = first == 0 ? half : 0;
-            if (entries % 2) {
-                ZK_TRY(paired_round(n_buckets, entries, first, NO_OTHER, out, err));
-            } else {
-                chain.pool_used = out;
-                ZK_TRY(add_round(chain, pair_list{nullptr, first}, n_buckets * (entries / 2), err));
-            }
-            first = out;
+            const u32 to = at == 0 ? even_rounds() : 0;
+            ZK_TRY(halve(n_buckets, entries, at, to, NO_OTHER, err));
+            at = to;
         }
-        return paired_round(n_buckets, 1, first, first_point ? total : NO_OTHER, total, err);
+        return halve(n_buckets, 1, at, totals(), first_point ? totals() : NO_OTHER, err);
     }
-    /* Sums number done .. done + bits - 1. */
-    cuzk_status pass(bool *good, const affine<F> *points, size_t n, u32 bits, const chacha_key &key, u32 stream,
-                     bool *overflowed, cuzk_err *err) {
+    /* The totals of 2^bits buckets over all n points, to `sums`. */
+    cuzk_status sum_buckets(bool *overflowed, const affine<F> *points, size_t n, u32 bits, const chacha_key &key,
+                            u32 stream, cuzk_err *err) {
         const u32 n_buckets = 1u << bits;
+        auto convert = pool_to_points<F>;
         ZK_CUDA_TRY(cudaMemsetAsync(overflow, 0, sizeof(u32), device->main));
         for (size_t at = 0; at < n; at += slice)
             ZK_TRY(add_slice(points, at, n - at < slice ? (u32)(n - at) : slice, n_buckets, key, stream, err));
-        auto convert = pool_to_points<F>;
-        ZK_RUN(convert, ceil_div(n_buckets, 256), 256, 0, device->main, sums,
-               (point_source<F>{chain.bases, chain.pool, chain.pool_size, nullptr}), MOST_BUCKETS * capacity / 4 * 3,
-               n_buckets);
+        ZK_RUN(convert, ceil_div(n_buckets, 256), 256, 0, device->main, sums, chain.source(), totals(), n_buckets);
         ZK_CUDA_TRY(cudaMemcpyAsync(device->pinned[0], overflow, sizeof(u32), cudaMemcpyDeviceToHost, device->main));
         ZK_CUDA_TRY(cudaStreamSynchronize(device->main));
         *overflowed = *(const u32 *)device->pinned[0] != 0;
+        return CUZK_OK;
+    }
+    /* `bits` random subset sums. *overflowed: they were not made. */
+    cuzk_status pass(bool *good, bool *overflowed, const affine<F> *points, size_t n, u32 bits, const chacha_key &key,
+                     u32 stream, cuzk_err *err) {
+        const u32 n_buckets = 1u << bits, n_words = ceil_div(n_buckets, 64);
         *good = true;
+        ZK_TRY(sum_buckets(overflowed, points, n, bits, key, stream, err));
         for (u32 j = 0; j < bits && *good && !*overflowed; j++) {
-            const u32 n_words = ceil_div(n_buckets, 64);
             ZK_RUN(numbers_with_bit, ceil_div(n_words, 256), 256, 0, device->main, words, n_words, j);
             ZK_TRY(sum_in_subgroup<F>(good, device, (zk_dptr)sums, (zk_dptr)words, n_buckets, err));
         }
@@ -193,7 +215,7 @@ cuzk_status points_subgroup(bool *good, zk_cuda *d, zk_dptr points, size_t n, co
     for (u32 done = 0; done < SUBSET_SUMS && *good;) {
         const u32 left = SUBSET_SUMS - done, bits = left < PASS_BITS ? left : PASS_BITS;
         bool overflowed = false;
-        ZK_TRY(deal->pass(good, (const affine<F> *)points, n, bits, key, stream, &overflowed, err));
+        ZK_TRY(deal->pass(good, &overflowed, (const affine<F> *)points, n, bits, key, stream, err));
         if (!overflowed) done += bits;
         if (++stream == 2 * SUBSET_SUMS) /* cannot be by chance */
             return ZK_FAIL(err, CUZK_INTERNAL, "subgroup check: random buckets overflow again and again");
