@@ -265,10 +265,13 @@ constexpr u32 ROUNDS_TOGETHER = 4, ROUND_BITS = 64 / ROUNDS_TOGETHER;
 static_assert(SORT_TILE < 1u << ROUND_BITS, "the pairs of a round fit its bits");
 ZK_HD u32 of_round(u64 word, u32 q) { return (u32)(word >> q * ROUND_BITS) & ((1u << ROUND_BITS) - 1); }
 
+/* count: entries of each bucket, then of groups that fit where its pairs of round 1 are staged (upper half) and how
+ * many they are, of others where its entries start in `sorted`. */
 struct plan_shared {
     u64 scan[SORT_THREADS];
-    u32 count[SORT_SPLIT], round_first[ROUNDS_TOGETHER];
-    u32 single[SORT_SPLIT]; /* of a group that fits: the last entry of buckets with an odd number of them */
+    u32 count[SORT_SPLIT];
+    u32 round_first[ROUNDS_TOGETHER]; /* place in the list of the first pair of each round */
+    u32 single[SORT_SPLIT];           /* the last entry of buckets with an odd number of them */
     union {
         uint2 staged[SORT_TILE];
         struct {
@@ -278,30 +281,91 @@ struct plan_shared {
     };
 };
 
-/* A group that fits shared memory: the pairs of the first round are its entries, placed by bucket. */
+/* ---- a group that fits shared memory: the pairs of round 1 are its entries, placed by bucket ---- */
+
+/* A thread's entries: t, t + SORT_THREADS, ... */
+struct group_entries {
+    u32 ref[SORT_ITEMS];
+    u32 where[SORT_ITEMS]; /* its number in its bucket << LOW_BITS, and the bucket; NO_RANK: none is there */
+};
+
+__device__ __forceinline__ void count_entries(group_entries &mine, plan_shared &shared, const uint2 *entries, u32 m,
+                                              u32 buckets) {
+#pragma unroll
+    for (u32 j = 0; j < SORT_ITEMS; j++) { /* all before one is waited for */
+        const u32 p = j * SORT_THREADS + threadIdx.x;
+        const uint2 e = p < m ? entries[p] : make_uint2(NO_RANK, 0);
+        mine.where[j] = e.x;
+        mine.ref[j] = e.y;
+    }
+#pragma unroll
+    for (u32 j = 0; j < SORT_ITEMS; j++) {
+        if (j * SORT_THREADS + threadIdx.x >= m) continue;
+        const u32 bucket = mine.where[j] & (buckets - 1);
+        mine.where[j] = atomicAdd(&shared.count[bucket], 1u) << LOW_BITS | bucket;
+    }
+}
+
+/* Stages the pairs of round 1. at: of the thread's first pair among them. */
+__device__ __forceinline__ void stage_entries(plan_shared &shared, const group_entries &mine, const bucket_state *own,
+                                              u32 at) {
+    for (u32 k = 0; k < OWN; k++) {
+        shared.count[OWN * threadIdx.x + k] = at << 16 | own[k].m / 2;
+        at += own[k].m / 2;
+    }
+    __syncthreads();
+#pragma unroll
+    for (u32 j = 0; j < SORT_ITEMS; j++) {
+        if (mine.where[j] == NO_RANK) continue;
+        const u32 bucket = mine.where[j] & (SORT_SPLIT - 1), rank = mine.where[j] >> LOW_BITS;
+        const u32 place = shared.count[bucket];
+        if (rank < 2 * (place & 0xffff))
+            ((u32 *)shared.staged)[2 * (place >> 16) + rank] = mine.ref[j];
+        else
+            shared.single[bucket] = mine.ref[j];
+    }
+}
+
+/* Stages the pairs of the thread's buckets in one round, from place `staged` on (those of round 1 are there), and notes
+ * what these buckets come to. at: place of their first pair in the list. */
+__device__ __forceinline__ void stage_round(plan_shared &shared, bucket_state *own, u32 *grid, u32 buckets, u32 round,
+                                            u32 staged, u32 at) {
+    for (u32 k = 0; k < OWN; k++) {
+        const u32 bucket = OWN * threadIdx.x + k, here = pairs_in(own[k].m, round);
+        if (round == 1) {
+            own[k].leftover = shared.single[bucket];
+            own[k].first = at;
+            if (own[k].m < 2 && bucket < buckets) grid[bucket] = own[k].m ? own[k].leftover : REF_NONE;
+            if (own[k].m == 2) grid[bucket] = REF_POOL | at;
+        } else if (here) {
+            const bucket_round b = own[k].next(round, at, &grid[bucket], nullptr);
+            for (u32 p = 0; p < here; p++) shared.staged[staged + p] = b.pair(p);
+        }
+        staged += here;
+        at += here;
+    }
+}
+
+/* n pairs, those of one round behind those of the round before: n_pairs in each. */
+__device__ __forceinline__ void write_staged(uint2 *pairs, const plan_shared &shared, u64 n_pairs, u32 n) {
+    for (u32 p = threadIdx.x; p < n; p += SORT_THREADS) {
+        u32 q = 0, in_round = p;
+        while (in_round >= of_round(n_pairs, q)) in_round -= of_round(n_pairs, q++);
+        pairs[shared.round_first[q] + in_round] = shared.staged[p];
+    }
+}
+
 __device__ inline void plan_small_group(plan_shared &shared, uint2 *pairs, u32 *grid, u32 *round_count,
                                         const uint2 *entries, u32 m, u32 buckets, const round_places &places) {
     const u32 t = threadIdx.x;
-    u32 item[SORT_ITEMS], where[SORT_ITEMS]; /* the ref; the key, then the number in its bucket, and the bucket */
-#pragma unroll
-    for (u32 j = 0; j < SORT_ITEMS; j++) {
-        const u32 p = j * SORT_THREADS + t;
-        const uint2 e = p < m ? entries[p] : make_uint2(NO_RANK, 0);
-        where[j] = e.x;
-        item[j] = e.y;
-    }
-#pragma unroll
-    for (u32 j = 0; j < SORT_ITEMS; j++) {
-        if (j * SORT_THREADS + t >= m) continue;
-        const u32 bucket = where[j] & (buckets - 1);
-        where[j] = atomicAdd(&shared.count[bucket], 1u) << LOW_BITS | bucket;
-    }
+    group_entries mine;
+    count_entries(mine, shared, entries, m, buckets);
     __syncthreads();
     bucket_state own[OWN];
     for (u32 k = 0; k < OWN; k++) own[k] = bucket_state{shared.count[OWN * t + k], 0, 0};
 #pragma unroll 1
     for (u32 from = 1; from <= (u32)MAX_ROUNDS; from += ROUNDS_TOGETHER) {
-        u64 n = 0, sum;
+        u64 n = 0, sum; /* pairs in each of these rounds, of the thread and of the block */
         for (u32 q = 0; q < ROUNDS_TOGETHER; q++)
             for (u32 k = 0; k < OWN; k++) n += (u64)pairs_in(own[k].m, from + q) << q * ROUND_BITS;
         const u64 before = block_scan(shared.scan, n, &sum);
@@ -309,64 +373,28 @@ __device__ inline void plan_small_group(plan_shared &shared, uint2 *pairs, u32 *
             const u32 here = of_round(sum, t);
             if (here) shared.round_first[t] = places.first(from + t, atomicAdd(&round_count[from + t], here), here);
         }
-        if (from == 1) { /* the first round's pairs of each bucket, and where they are staged */
-            u32 at = of_round(before, 0);
-            for (u32 k = 0; k < OWN; k++) {
-                shared.count[OWN * t + k] = at << 16 | own[k].m / 2;
-                at += own[k].m / 2;
-            }
-            __syncthreads();
-#pragma unroll
-            for (u32 j = 0; j < SORT_ITEMS; j++) {
-                if (where[j] == NO_RANK) continue;
-                const u32 bucket = where[j] & (SORT_SPLIT - 1), rank = where[j] >> LOW_BITS;
-                const u32 place = shared.count[bucket];
-                if (rank < 2 * (place & 0xffff))
-                    ((u32 *)shared.staged)[2 * (place >> 16) + rank] = item[j];
-                else
-                    shared.single[bucket] = item[j];
-            }
-        }
+        if (from == 1) stage_entries(shared, mine, own, of_round(before, 0));
         __syncthreads();
         u32 start = 0; /* of the round in what is staged */
 #pragma unroll 1
-        for (u32 q = 0; q < ROUNDS_TOGETHER; start += of_round(sum, q), q++) {
-            const u32 round = from + q;
-            u32 staged = start + of_round(before, q), at = shared.round_first[q] + of_round(before, q);
-            for (u32 k = 0; k < OWN; k++) {
-                u32 *const ref = &grid[OWN * t + k];
-                const u32 here = pairs_in(own[k].m, round);
-                if (round == 1) {
-                    own[k].leftover = shared.single[OWN * t + k];
-                    own[k].first = at;
-                    if (own[k].m < 2 && OWN * t + k < buckets) *ref = own[k].m ? own[k].leftover : REF_NONE;
-                    if (own[k].m == 2) *ref = REF_POOL | at;
-                } else if (here) {
-                    const bucket_round b = own[k].next(round, at, ref, nullptr);
-                    for (u32 p = 0; p < here; p++) shared.staged[staged + p] = b.pair(p);
-                }
-                staged += here;
-                at += here;
-            }
-        }
+        for (u32 q = 0; q < ROUNDS_TOGETHER; start += of_round(sum, q), q++)
+            stage_round(shared, own, grid, buckets, from + q, start + of_round(before, q),
+                        shared.round_first[q] + of_round(before, q));
         __syncthreads();
-        for (u32 p = t; p < start; p += SORT_THREADS) {
-            u32 q = 0, in_round = p;
-            while (in_round >= of_round(sum, q)) in_round -= of_round(sum, q++);
-            pairs[shared.round_first[q] + in_round] = shared.staged[p];
-        }
+        write_staged(pairs, shared, sum, start);
         if (of_round(sum, ROUNDS_TOGETHER - 1) == 0) break;
     }
 }
 
-/* A group that does not fit: its entries are sorted in global memory. */
-constexpr u32 ALONE = 32; /* pairs that one thread writes; more are spread over the block */
-__device__ inline void plan_large_group(plan_shared &shared, uint2 *pairs, u32 *grid, u32 *round_count, u32 *sorted,
-                                        const uint2 *entries, u32 m, u32 buckets, const round_places &places) {
+/* ---- a group that does not fit: its entries are sorted in global memory ---- */
+
+/* start, count: of the thread's buckets in `sorted`. */
+__device__ __forceinline__ void sort_large_group(u32 *sorted, u32 *start, u32 *count, plan_shared &shared,
+                                                 const uint2 *entries, u32 m, u32 buckets) {
     const u32 t = threadIdx.x;
+    u32 total;
     for (u32 p = t; p < m; p += SORT_THREADS) atomicAdd(&shared.count[entries[p].x & (buckets - 1)], 1u);
     __syncthreads();
-    u32 count[OWN], start[OWN], total;
     for (u32 k = 0; k < OWN; k++) count[k] = shared.count[OWN * t + k];
     scan_owned((u32 *)shared.scan, start, count, &total);
     for (u32 k = 0; k < OWN; k++) shared.count[OWN * t + k] = start[k];
@@ -376,6 +404,14 @@ __device__ inline void plan_large_group(plan_shared &shared, uint2 *pairs, u32 *
         sorted[atomicAdd(&shared.count[e.x & (buckets - 1)], 1u)] = e.y;
     }
     __syncthreads();
+}
+
+constexpr u32 ALONE = 32; /* pairs that one thread writes; more are spread over the block */
+__device__ inline void plan_large_group(plan_shared &shared, uint2 *pairs, u32 *grid, u32 *round_count, u32 *sorted,
+                                        const uint2 *entries, u32 m, u32 buckets, const round_places &places) {
+    const u32 t = threadIdx.x;
+    u32 count[OWN], start[OWN], total;
+    sort_large_group(sorted, start, count, shared, entries, m, buckets);
     bucket_state own[OWN];
     for (u32 k = 0; k < OWN; k++) {
         own[k] = bucket_state{count[k], 0, 0};
