@@ -217,6 +217,7 @@ static int tell_manager(daemon_pulse *pulse, zk_engine *engine, const zk_rpc_ser
     if (!cli_manager_is_there()) return -1;
     zk_engine_status *st = NULL;
     cuzk_err err = {0};
+    bool owes = !cli_manager_tell_owed();
     if (now >= pulse->text_ms || (watchdog && now >= pulse->ping_ms)) {
         if (zk_engine_get_status(&st, engine, &err) != CUZK_OK) return PULSE_AGAIN_MS;
     }
@@ -230,10 +231,12 @@ static int tell_manager(daemon_pulse *pulse, zk_engine *engine, const zk_rpc_ser
     zk_engine_status_destroy(st);
     if (watchdog && now >= pulse->ping_ms) {
         if (!is_serving(pulse, server)) return PULSE_AGAIN_MS;
-        cli_manager_tell("WATCHDOG=1");
-        pulse->ping_ms = now + watchdog;
+        bool told = cli_manager_tell("WATCHDOG=1");
+        pulse->ping_ms = now + (told || watchdog < PULSE_AGAIN_MS ? watchdog : PULSE_AGAIN_MS);
     }
-    return (int)((watchdog && pulse->ping_ms < pulse->text_ms ? pulse->ping_ms : pulse->text_ms) - now);
+    uint64_t next_ms = watchdog && pulse->ping_ms < pulse->text_ms ? pulse->ping_ms : pulse->text_ms;
+    if (owes && next_ms > now + PULSE_AGAIN_MS) next_ms = now + PULSE_AGAIN_MS;
+    return (int)(next_ms - now);
 }
 
 static void serve(zk_config **config, const daemon_args *a, daemon_pulse *pulse, zk_engine *engine,

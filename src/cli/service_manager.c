@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 
-enum { MAX_STATUS = 512 };
+enum { MAX_STATUS = 512, MAX_DATAGRAM = MAX_STATUS + 256, MAX_OWED = 2 };
 
 static struct {
     struct sockaddr_un to;
@@ -20,6 +20,8 @@ static struct {
     uint64_t watchdog_ms;
     bool lost;
     char status[MAX_STATUS]; /* told last */
+    char owed[MAX_OWED][MAX_DATAGRAM];
+    unsigned n_owed; /* at most RELOADING and the READY after it */
 } manager;
 
 static void take_socket(const char *path) {
@@ -66,20 +68,45 @@ static int send_lines(const char *lines) {
     return code;
 }
 
-void cli_manager_tell(const char *lines) {
-    if (!manager.n_to) return;
+bool cli_manager_tell(const char *lines) {
+    if (!manager.n_to) return true;
     int code = send_lines(lines);
     if (code && !manager.lost)
         ZK_LOG_WARN("the service manager cannot be told", zk_kv_str("text", lines), zk_kv_str("error", strerror(code)));
     manager.lost = code != 0;
+    return code == 0;
 }
 
-void cli_manager_tell_status(const char *lines, const char *text) {
-    char all[MAX_STATUS + 256];
-    if (!manager.n_to || (!lines && strncmp(text, manager.status, MAX_STATUS - 1) == 0)) return;
-    snprintf(manager.status, sizeof manager.status, "%s", text);
-    for (char *c = manager.status; *c; c++)
+bool cli_manager_tell_owed(void) {
+    while (manager.n_owed) {
+        if (!cli_manager_tell(manager.owed[0])) return false;
+        manager.n_owed--;
+        memmove(manager.owed[0], manager.owed[1], (MAX_OWED - 1) * sizeof manager.owed[0]);
+    }
+    return true;
+}
+
+/* A reload or an end makes what was owed before it worthless; of the READY after a reload the last counts. */
+static void owe(const char *datagram) {
+    bool ready = strncmp(datagram, "READY=1", 7) == 0;
+    if (!ready)
+        manager.n_owed = 0;
+    else if (manager.n_owed && strncmp(manager.owed[manager.n_owed - 1], "READY=1", 7) == 0)
+        manager.n_owed--;
+    if (manager.n_owed < MAX_OWED) snprintf(manager.owed[manager.n_owed++], MAX_DATAGRAM, "%s", datagram);
+}
+
+void cli_manager_tell_status(const char *state, const char *text) {
+    char all[MAX_DATAGRAM], status[MAX_STATUS];
+    if (!manager.n_to) return;
+    snprintf(status, sizeof status, "%s", text);
+    for (char *c = status; *c; c++)
         if (*c == '\n') *c = ' '; /* which would be a line of its own */
-    snprintf(all, sizeof all, "%s%sSTATUS=%s", lines ? lines : "", lines ? "\n" : "", manager.status);
-    cli_manager_tell(all);
+    if (!state && strcmp(status, manager.status) == 0) return;
+    snprintf(all, sizeof all, "%s%sSTATUS=%s", state ? state : "", state ? "\n" : "", status);
+    if (state) owe(all);
+    if (!cli_manager_tell_owed() || (!state && !cli_manager_tell(all)))
+        manager.status[0] = 0; /* so that the next is sent, even if it is the same */
+    else
+        memcpy(manager.status, status, sizeof status);
 }

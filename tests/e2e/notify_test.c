@@ -198,6 +198,16 @@ static void test_failed_start(void) {
     ZK_CHECKF(code == 3, "exit code %d: %s", code, log_text());
 }
 
+/* Datagrams until the manager's queue takes no more. */
+static void fill_queue(void) {
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    memcpy(a.sun_path, manager_name, strlen(manager_name));
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    for (int i = 0; i < 100000 && sendto(fd, "x", 1, 0, (struct sockaddr *)&a, sizeof a) == 1; i++) {}
+    ZK_CHECK(errno == EAGAIN);
+    close(fd);
+}
+
 /* No manager to be reached is no failure, and logged once. */
 static void test_nobody_listens(void) {
     manager_open(false);
@@ -207,12 +217,7 @@ static void test_nobody_listens(void) {
     memcpy(gone, manager_name, sizeof gone);
     manager_open(false); /* one that does not read */
     memcpy(full, manager_name, sizeof full);
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    memcpy(a.sun_path, full, strlen(full));
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
-    for (int i = 0; i < 100000 && sendto(fd, "x", 1, 0, (struct sockaddr *)&a, sizeof a) == 1; i++) {}
-    ZK_CHECK(errno == EAGAIN);
-    close(fd);
+    fill_queue();
     memset(long_name, 'x', sizeof long_name);
     long_name[0] = '/';
     long_name[sizeof long_name - 1] = 0;
@@ -326,6 +331,33 @@ static void test_many_reloads(void) {
     stop();
 }
 
+/* A manager that does not read for a while hears of a reload and of its end, in this order, however many there were
+ * meanwhile; and of the end of all. */
+static void test_busy_manager(void) {
+    manager_open(false);
+    start(manager_name, NULL, NULL);
+    hear_until("READY", "1", NULL);
+    for (int n_reloads = 1; n_reloads <= 2; n_reloads++) {
+        uint64_t begin = 0;
+        fill_queue();
+        for (int i = 0; i < n_reloads; i++) {
+            e2e_write(e2e_path("log"), "", 0);
+            begin = monotonic_us();
+            kill(daemon_pid, SIGHUP);
+            await_log("settings reloaded");
+        }
+        usleep(1200000); /* until it has given up to say so */
+        const char *usec = value_of(hear_until("RELOADING", "1", "READY"), "MONOTONIC_USEC");
+        ZK_CHECKF(usec && strtoull(usec, NULL, 10) + 1 >= begin, "%s", usec); /* the last one */
+        const char *what = value_of(hear_until("READY", "1", "RELOADING"), "STATUS");
+        ZK_CHECKF(what && strcmp(what, "settings reloaded") == 0, "%s", what);
+        ZK_CHECK(strstr(value_of(hear_until("STATUS", NULL, "READY"), "STATUS"), "0 running"));
+    }
+    fill_queue();
+    kill(daemon_pid, SIGTERM);
+    ZK_CHECK(await_end() == 0);
+}
+
 /* ---- the watchdog ---- */
 
 /* Stops one thread of the daemon, as if it hung. false: this system lets nobody do that. */
@@ -417,5 +449,5 @@ static void test_clean_up(void) {
 }
 
 ZK_TEST_MAIN(ZK_CASE(test_path), ZK_CASE(test_abstract), ZK_CASE(test_failed_start), ZK_CASE(test_nobody_listens),
-             ZK_CASE(test_children), ZK_CASE(test_early_end), ZK_CASE(test_many_reloads), ZK_CASE(test_watchdog),
-             ZK_CASE(test_drain), ZK_CASE(test_clean_up))
+             ZK_CASE(test_children), ZK_CASE(test_early_end), ZK_CASE(test_many_reloads), ZK_CASE(test_busy_manager),
+             ZK_CASE(test_watchdog), ZK_CASE(test_drain), ZK_CASE(test_clean_up))
