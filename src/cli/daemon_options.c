@@ -10,6 +10,9 @@ static cuzk_status device_list(char devices[CLI_DEVICES_BYTES], const zk_config 
     return n < CLI_DEVICES_BYTES ? CUZK_OK : ZK_FAIL(err, CUZK_BAD_INPUT, "gpus.devices: the list is too long");
 }
 
+/* 0 of the engine's options: its own choice. */
+static uint64_t or_auto(uint64_t bytes) { return bytes == ZK_CONFIG_AUTO ? 0 : bytes; }
+
 cuzk_status cli_daemon_options(zk_engine_options *options, char devices[CLI_DEVICES_BYTES], const zk_config *c,
                                cuzk_err *err) {
     ZK_TRY(device_list(devices, c, err));
@@ -34,11 +37,12 @@ cuzk_status cli_daemon_options(zk_engine_options *options, char devices[CLI_DEVI
         .max_batch = (uint32_t)c->scheduler.max_batch_size,
         .n_workers = (unsigned)c->gpus.workers_per_device,
         .lanes_per_worker = (unsigned)c->gpus.lanes_per_worker,
-        .device_memory_bytes = c->gpus.device_memory_bytes,
+        .device_memory_bytes = or_auto(c->gpus.device_memory_bytes),
         .worker_threads = (unsigned)threads,
         .no_express = !c->scheduler.express_workers,
-        .memory_budget_bytes = c->memory.total_budget_bytes,
-        .safety_margin_bytes = c->memory.safety_margin_bytes,
+        .memory_budget_bytes = or_auto(c->memory.total_budget_bytes),
+        .safety_margin_bytes = or_auto(c->memory.safety_margin_bytes),
+        .no_safety_margin = c->memory.safety_margin_bytes == 0,
         .eviction_min_idle_ms = c->memory.eviction_min_idle_ms,
         .max_queued = (uint32_t)c->daemon.max_queued,
         .retention_ms = c->journal.retention_ms,

@@ -89,14 +89,14 @@ bool zk_config_parse_duration(uint64_t *ms, const char *text) {
     return true;
 }
 
-static void format_units(char *text, size_t n, uint64_t value, const unit *units, size_t n_units, const char *none) {
+static void format_units(char *text, size_t n, uint64_t value, const unit *units, size_t n_units) {
     const unit *best = NULL;
     for (size_t i = 0; i < n_units; i++)
         if (value && value % units[i].factor == 0 && (!best || units[i].factor > best->factor)) best = &units[i];
     if (best)
         snprintf(text, n, "\"%" PRIu64 "%s\"", value / best->factor, best->name);
     else
-        snprintf(text, n, "%s", none);
+        snprintf(text, n, "0");
 }
 
 /* ---- one value ---- */
@@ -201,10 +201,10 @@ static cuzk_status set_text(zk_config *config, const zk_config_key *key, const c
     }
     case ZK_CONFIG_SIZE_AUTO:
         if (strcmp(text, "auto") == 0) {
-            *(uint64_t *)member = 0;
+            *(uint64_t *)member = ZK_CONFIG_AUTO;
             return CUZK_OK;
         }
-        good = zk_config_parse_size(&value, text);
+        good = zk_config_parse_size(&value, text) && value != ZK_CONFIG_AUTO;
         break;
     case ZK_CONFIG_SIZE:
         good = zk_config_parse_size(&value, text);
@@ -488,9 +488,10 @@ cuzk_status zk_config_check(const zk_config *c, zk_config_warn_fn warn, void *ct
         return ZK_FAIL(err, CUZK_BAD_INPUT, "daemon.tls_client_ca: expected daemon.tls_certificate beside it");
     if (tls && !open_tcp) say(warn, ctx, "daemon.tls_certificate has no effect: only unix sockets are served");
     const char *mode = c->daemon.socket_mode;
-    if (strlen(mode) < 3 || strlen(mode) > 4 || mode[strspn(mode, "01234567")])
+    if (strlen(mode) < 3 || strlen(mode) > 4 || mode[strspn(mode, "01234567")] || !mode[strspn(mode, "0")])
         return check_key(c, "daemon.socket_mode",
-                         ZK_FAIL(err, CUZK_BAD_INPUT, "found \"%.20s\", expected octal digits such as 0660", mode),
+                         ZK_FAIL(err, CUZK_BAD_INPUT,
+                                 "found \"%.20s\", expected octal digits such as 0660 that let somebody in", mode),
                          err);
     if (!c->journal.path[0])
         return check_key(c, "journal.path", ZK_FAIL(err, CUZK_BAD_INPUT, "found \"\", expected a path"), err);
@@ -547,14 +548,17 @@ static const char *format_value(char *text, size_t n_text, const zk_config *conf
     case ZK_CONFIG_NUMBER:
         snprintf(text, n_text, "%" PRIu64, *(const uint64_t *)member);
         break;
-    case ZK_CONFIG_SIZE:
     case ZK_CONFIG_SIZE_AUTO:
-        format_units(text, n_text, *(const uint64_t *)member, size_units, sizeof size_units / sizeof size_units[0],
-                     key->type == ZK_CONFIG_SIZE ? "0" : "\"auto\"");
+        if (*(const uint64_t *)member == ZK_CONFIG_AUTO) {
+            snprintf(text, n_text, "\"auto\"");
+            break;
+        }
+        /* fall through */
+    case ZK_CONFIG_SIZE:
+        format_units(text, n_text, *(const uint64_t *)member, size_units, sizeof size_units / sizeof size_units[0]);
         break;
     case ZK_CONFIG_DURATION:
-        format_units(text, n_text, *(const uint64_t *)member, time_units, sizeof time_units / sizeof time_units[0],
-                     "0");
+        format_units(text, n_text, *(const uint64_t *)member, time_units, sizeof time_units / sizeof time_units[0]);
         break;
     case ZK_CONFIG_TEXT:
         put_quoted(text, n_text, *(char *const *)member);

@@ -14,13 +14,15 @@ typedef enum zk_config_type {
     ZK_CONFIG_BOOL,
     ZK_CONFIG_NUMBER,    /* uint64_t */
     ZK_CONFIG_SIZE,      /* uint64_t bytes */
-    ZK_CONFIG_SIZE_AUTO, /* uint64_t bytes, 0: "auto" */
+    ZK_CONFIG_SIZE_AUTO, /* uint64_t bytes, ZK_CONFIG_AUTO: "auto" */
     ZK_CONFIG_DURATION,  /* uint64_t milliseconds */
     ZK_CONFIG_TEXT,      /* char *, never NULL */
     ZK_CONFIG_CHOICE,    /* unsigned: index into choices */
     ZK_CONFIG_LIST,      /* zk_config_list */
     ZK_CONFIG_IGNORED,   /* accepted, without effect */
 } zk_config_type;
+
+#define ZK_CONFIG_AUTO UINT64_MAX /* no size: 0 is one */
 
 typedef struct zk_config_list {
     char **items;

@@ -92,7 +92,7 @@ static cuzk_status take_options(zk_engine *engine, const zk_engine_options *give
     engine->machine_bytes = zk_engine_memory_auto();
     engine->host.budget_bytes = o->memory_budget_bytes;
     if (!engine->host.budget_bytes) {
-        DEFAULT(safety_margin_bytes, engine->machine_bytes / 16);
+        DEFAULT(safety_margin_bytes, o->no_safety_margin ? 0 : engine->machine_bytes / 16);
         engine->host.budget_bytes = engine->machine_bytes > 2 * o->safety_margin_bytes
                                         ? engine->machine_bytes - o->safety_margin_bytes
                                         : engine->machine_bytes / 2;

@@ -55,7 +55,7 @@ typedef struct zk_engine_options {
      * 0: 2 if it is the only one of its device. A CPU proves one. */
     unsigned lanes_per_worker;
     uint64_t device_memory_bytes; /* of a CUDA device, taken by a worker at its start; 0: as needed, up to all of it */
-    bool no_express; /* no workers of their own for CRITICAL and HIGH */
+    bool no_express;              /* no workers of their own for CRITICAL and HIGH */
 
     /* Work beside a device: its worker makes the inputs of the partitions that come next, other workers check vanilla
      * proofs. Without it, and on CPUs, a job is checked before its first partition. */
@@ -69,6 +69,7 @@ typedef struct zk_engine_options {
 
     uint64_t memory_budget_bytes;  /* of everything together; 0: auto, see zk_engine_memory_auto */
     uint64_t safety_margin_bytes;  /* of `auto`; 1/16 of the memory */
+    bool no_safety_margin;         /* `auto` takes it all */
     uint64_t eviction_min_idle_ms; /* keys used more recently are evicted only when a job waits for the memory */
     uint64_t max_content_bytes;    /* of one job; 1 GiB */
     uint32_t max_queued;           /* jobs not yet finished; 10,000: beyond it submit gives EXHAUSTED */

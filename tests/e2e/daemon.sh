@@ -122,6 +122,16 @@ CUZK_LOGGING_FORMAT=json start --listen "127.0.0.1:0"
 grep -q '^{"level":"info","ts":"[^"]*","msg":"ready"}$' "$work/log" && pass "JSON log" || fail "JSON log"
 stop "SIGTERM again"
 
+budget() { # what `auto` comes to with a margin
+    start --listen "$sock" --memory.safety_margin "$1"
+    "$CUZK" metrics | sed -n 's/^cuzk_memory_budget_bytes //p' >"$work/budget-$1"
+    stop "a margin of $1"
+}
+budget 0
+budget auto
+all=$(cat "$work/budget-0")
+expect "no margin is none, and no setting a sixteenth" 0 "^$((all - all / 16))$" cat "$work/budget-auto"
+
 if command -v openssl >/dev/null 2>&1; then
     make_cert() { # NAME CA_NAME SUBJECT
         openssl req -newkey rsa:2048 -nodes -keyout "$work/$1.key" -subj "/CN=$3" -out "$work/$1.csr" 2>/dev/null

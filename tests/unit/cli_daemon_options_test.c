@@ -22,7 +22,7 @@ static void test_defaults(void) {
     ZK_CHECK(strcmp(o.devices, "auto") == 0 && strcmp(o.param_cache, "/var/tmp/filecoin-proof-parameters") == 0);
     ZK_CHECK(strcmp(o.journal_path, "/var/lib/cuzk/journal.db") == 0 && !o.spool_dir && !o.worker_fault);
     ZK_CHECK(o.n_workers == 1 && o.lanes_per_worker == 0 && o.worker_threads == 0 && !o.no_express);
-    ZK_CHECK(o.device_memory_bytes == 0);
+    ZK_CHECK(o.device_memory_bytes == 0 && o.safety_margin_bytes == 0 && !o.no_safety_margin);
     ZK_CHECK(!o.no_lookahead && o.lookahead == 1 && !o.no_checkers && o.n_checkers == 1);
     ZK_CHECK(o.group_wait_ms == 5000 && o.max_batch == 0 && o.aging_ms == 600000 && o.max_queued == 10000);
     ZK_CHECK(o.memory_budget_bytes == 0 && o.eviction_min_idle_ms == 300000 && o.retention_ms == 86400000);
@@ -51,7 +51,13 @@ static void test_none(void) {
     ZK_CHECK(OPTIONS("scheduler.sort_by_type", "false").group_wait_ms == 1);
     ZK_CHECK(OPTIONS("pipeline.synthesis_lookahead", "0").no_lookahead);
     ZK_CHECK(OPTIONS("pipeline.synthesis_concurrency", "0").no_checkers);
-    zk_engine_options o = OPTIONS("pipeline.enabled", "false");
+    zk_engine_options o = OPTIONS("memory.safety_margin", "0");
+    ZK_CHECK(o.no_safety_margin && o.safety_margin_bytes == 0);
+    o = OPTIONS("memory.safety_margin", "auto", "memory.total_budget", "auto", "gpus.device_memory", "auto");
+    ZK_CHECK(!o.no_safety_margin && !o.safety_margin_bytes && !o.memory_budget_bytes && !o.device_memory_bytes);
+    o = OPTIONS("memory.safety_margin", "1");
+    ZK_CHECK(!o.no_safety_margin && o.safety_margin_bytes == 1);
+    o = OPTIONS("pipeline.enabled", "false");
     ZK_CHECK(o.no_lookahead && o.no_checkers);
 }
 

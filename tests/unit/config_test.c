@@ -142,7 +142,7 @@ static void test_defaults(void) {
     zk_config *c = defaults();
     ZK_CHECK(c->daemon.listen.n == 1 && strcmp(c->daemon.listen.items[0], "unix:///run/curio/cuzk.sock") == 0);
     ZK_CHECK(c->daemon.max_message_bytes == (uint64_t)256 << 20);
-    ZK_CHECK(c->memory.total_budget_bytes == 0 && c->memory.eviction_min_idle_ms == 300000);
+    ZK_CHECK(c->memory.total_budget_bytes == ZK_CONFIG_AUTO && c->memory.eviction_min_idle_ms == 300000);
     ZK_CHECK(c->journal.retention_ms == 86400000 && c->scheduler.sort_by_type && c->pipeline.enabled);
     ZK_CHECK(c->logging.level == 1 && c->logging.format == ZK_LOG_FORMAT_LOGFMT && c->gpus.devices.n == 0);
     ZK_CHECK_OK(zk_config_check(c, keep_warning, NULL, &err), err);
@@ -192,6 +192,30 @@ static void test_public_keys(void) {
     zk_config_destroy(c);
 }
 
+/* What is 0 and what is automatic are two things, in all that is said of them. */
+static void test_zero_and_auto(void) {
+    cuzk_err err = {0};
+    char text[64];
+    zk_config *auto_ = defaults(), *zero = defaults();
+    size_t margin = zk_config_find("memory.safety_margin");
+    ZK_CHECK_OK(read_text(zero, "memory.safety_margin = 0\n", &err), err);
+    ZK_CHECK(zero->memory.safety_margin_bytes == 0 && auto_->memory.safety_margin_bytes == ZK_CONFIG_AUTO);
+    ZK_CHECK(strcmp(zk_config_format(text, sizeof text, zero, margin), "0") == 0);
+    ZK_CHECK(strcmp(zk_config_format(text, sizeof text, auto_, margin), "\"auto\"") == 0);
+    ZK_CHECK(!zk_config_same(zero, auto_, margin));
+    ZK_CHECK_OK(zk_config_set(zero, "memory.safety_margin", "auto", "t", &err), err);
+    ZK_CHECK(zk_config_same(zero, auto_, margin));
+    ZK_CHECK_OK(zk_config_set(zero, "memory.safety_margin", "0GiB", "t", &err), err);
+    ZK_CHECK(zero->memory.safety_margin_bytes == 0);
+    /* where nothing is no size, and the one number that stands for automatic */
+    ZK_CHECK(zk_config_set(zero, "memory.total_budget", "0", "t", NULL) == CUZK_BAD_INPUT);
+    ZK_CHECK(zk_config_set(zero, "gpus.device_memory", "0", "t", NULL) == CUZK_BAD_INPUT);
+    ZK_CHECK(zk_config_set(zero, "memory.safety_margin", "18446744073709551615", "t", NULL) == CUZK_BAD_INPUT);
+    ZK_CHECK_OK(zk_config_set(zero, "memory.safety_margin", "18446744073709551614", "t", &err), err);
+    zk_config_destroy(auto_);
+    zk_config_destroy(zero);
+}
+
 static void test_bad_values(void) {
     static const struct {
         const char *text, *message;
@@ -221,7 +245,7 @@ static void test_bad_values(void) {
         "daemon.listen = []\n",           "daemon.listen = \"nowhere\"\n",   "daemon.listen = \"host:99999\"\n",
         "daemon.tls_key = \"k\"\n",       "daemon.tls_client_ca = \"k\"\n",  "daemon.socket_mode = \"rw\"\n",
         "gpus.devices = [\"first\"]\n",   "gpus.devices = [\"auto\", 0]\n",  "gpus.devices = \"cuda:\"\n",
-        "daemon.listen = \"unix://x\"\n", "daemon.status_listen = \"80\"\n",
+        "daemon.listen = \"unix://x\"\n", "daemon.status_listen = \"80\"\n", "daemon.socket_mode = \"0000\"\n",
     };
     for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++) {
         cuzk_err err = {0};
@@ -367,5 +391,6 @@ static void test_addresses(void) {
 }
 
 ZK_TEST_MAIN(ZK_CASE(test_toml_values), ZK_CASE(test_toml_refused), ZK_CASE(test_toml_cut), ZK_CASE(test_defaults),
-             ZK_CASE(test_public_keys), ZK_CASE(test_bad_values), ZK_CASE(test_long_list), ZK_CASE(test_units),
-             ZK_CASE(test_sources), ZK_CASE(test_sample), ZK_CASE(test_no_memory), ZK_CASE(test_addresses))
+             ZK_CASE(test_public_keys), ZK_CASE(test_zero_and_auto), ZK_CASE(test_bad_values), ZK_CASE(test_long_list),
+             ZK_CASE(test_units), ZK_CASE(test_sources), ZK_CASE(test_sample), ZK_CASE(test_no_memory),
+             ZK_CASE(test_addresses))
