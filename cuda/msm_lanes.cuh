@@ -2,226 +2,16 @@
 #ifndef ZK_CUDA_MSM_LANES_CUH
 #define ZK_CUDA_MSM_LANES_CUH
 
-#include "msm_impl.cuh"
-#include "msm_sort.cuh"
+#include "msm_workspace.cuh"
 
 #include <memory>
 #include <new>
 
 namespace zk {
 
-/* Rounds of line sums go on while they have so many pairs; what is left is summed by mixed additions, whose latency is
- * less than that of the rounds. */
-#if defined(ZK_CUDA_EMULATE)
-constexpr u32 LINE_ROUND_PAIRS = 1u << 6;
-#else
-constexpr u32 LINE_ROUND_PAIRS = 1u << 16;
-#endif
-
-/* Rows and columns of 2^log2 buckets, at least 4. */
-inline line_shape lines_of(u32 windows, u32 log2, u32 first) {
-    line_shape s;
-    s.windows = windows;
-    s.columns = 1u << (log2 + 1) / 2;
-    s.rows = 1u << log2 / 2;
-    s.row0 = first / s.columns;
-    return s;
-}
-
-inline u32 log2_of(u32 power) { return 31 - (u32)__builtin_clz(power); }
-/* By ratio: from 2^(k-1/2) up to 2^(k+1/2) it is k. 0 < n < MAX_POINTS */
-inline u32 log2_nearest(size_t n) {
-    const u32 k = 63 - (u32)__builtin_clzll(n);
-    return (double)n * (double)n >= 2.0 * (double)((u64)1 << 2 * k) ? k + 1 : k;
-}
-
-/* The buckets of hexagons in rows [first, first + rows_room) of each of `windows` sets, padded for the number of rounds
- * that is returned. There are two rows of room or more. */
-inline u32 hexagon_lines(line_shape *s, const hexagons &h, u32 windows, u32 first, u32 rows_room) {
-    const u32 left = first < h.rows() ? h.rows() - first : 1, rows = left < rows_room ? left : rows_room;
-    u32 rounds = 1;
-    while (rows >> (rounds + 1) && (u64)windows * rows * h.columns() >> rounds >= LINE_ROUND_PAIRS) rounds++;
-    const u32 unit = 1u << rounds;
-    s->windows = windows;
-    s->rows = (rows + unit - 1) / unit * unit;
-    s->columns = (h.columns() + unit - 1) / unit * unit;
-    s->row0 = first;
-    s->column0 = 0;
-    return rounds;
-}
-/* Blocks that sum the folded half of the last digit's buckets; the host adds theirs. */
-constexpr u32 FOLDED_BLOCKS = 132, FOLDED_SHARE = 1024;
-inline u32 folded_blocks(const line_shape &s) {
-    const u32 blocks = ceil_div(s.rows * s.columns, FOLDED_SHARE);
-    return blocks < FOLDED_BLOCKS ? blocks : FOLDED_BLOCKS;
-}
-constexpr u32 NO_SET = 0xffffffffu;
-constexpr u32 DIGIT_BLOCKS = 5; /* a multiprocessor, that make digits: they leave room for the blocks of spread_x */
-
-template <class F> struct msm_lane {
-    add_chain<F> chain;
-    uint2 *pairs; /* of all rounds */
-    uint2 *split; /* entries by groups; it and sorted lie where the rounds have their prefix */
-    u32 *sorted;
-    u32 *grid;         /* by bucket */
-    uint2 *line_first; /* pairs that join classes, or of the lines' first round */
-    xyzz<F> *lines, *sums;
-    u32 *group_count, *group_start, *group_cursor, *round_count;
-    /* on the host */
-    u32 *host_rounds;
-    xyzz<F> *host_sums[2];
-    msm_range range;
-    struct {
-        bool there;
-        u32 set;
-        u32 folded; /* the set of which folded_blocks sums follow, NO_SET */
-        line_shape shape;
-    } result[2]; /* what host_sums hold, or will hold once the stream comes to it */
-    u32 turn;    /* which of them is next */
-};
-
-template <class F> struct msm_workspace {
-    u32 *limbs; /* or codes */
-    u32 *bin_count, *bin_start, *bin_cursor;
-    uint4 *base_x;
-    uint2 *entries[2];
-    msm_lane<F> lanes[MAX_LANES];
-};
-
-constexpr size_t PINNED_BINS = 128 << 10, PINNED_ROUNDS = 1 << 10; /* of lane 0's, of each lane's buffer */
-constexpr size_t PINNED_SUMS = (PINNED_BYTES - PINNED_BINS - PINNED_ROUNDS) / 2 / 512 * 512;
-
-/* The most lines and parts of sums that a range of a shape can have. */
-inline void most_lines(u32 *lines, u32 *parts, const msm_shape &s, const msm_config &c) {
-    const u32 set = 1u << (s.width - 1), log2 = log2_of(c.buckets < set ? c.buckets : set);
-    const u32 windows = c.buckets < set ? 1 : c.buckets / set;
-    if (s.is_hexagons()) { /* padded they fit the powers of two of a key */
-        *lines = windows * ((1u << s.hex.row_bits) + (1u << s.hex.column_bits));
-        const u32 blocks = ((1u << s.hex.column_bits) + BIT_LINES - 1) / BIT_LINES;
-        *parts = blocks * windows * (s.hex.row_bits + s.hex.column_bits) + FOLDED_BLOCKS;
-        return;
-    }
-    const line_shape l = lines_of(windows, log2, 0);
-    *lines = l.lines();
-    /* see bit_sums: a row has a bit for 2^(width-1) / columns, a column one more */
-    *parts = bit_blocks(l) * windows * s.width;
-}
-
-/* Cuts `base` up; with base null it only says how much is needed. */
-template <class F>
-size_t msm_carve(msm_workspace<F> *w, void *base, const zk_cuda *d, const msm_shape &s, const msm_config &c) {
-    carver memory(base);
-    const size_t bins = (size_t)s.units << s.bin_bits, groups = c.buckets >> s.low_bits;
-    const u32 sums = places_of_rounds(c.capacity).total;
-    /* that are summed by lines: a quarter of hexagons' keys */
-    const u32 buckets = s.is_hexagons() ? c.buckets / 4 : c.buckets;
-    const size_t most_pairs = c.capacity / 2 > buckets ? c.capacity / 2 : buckets;
-    u32 lines, parts;
-    most_lines(&lines, &parts, s, c);
-    memory.take(&w->limbs, (size_t)(s.is_hexagons() ? s.hex.digits : 8) * c.slice);
-    memory.take(&w->bin_count, bins);
-    memory.take(&w->bin_start, bins + s.units);
-    memory.take(&w->bin_cursor, bins);
-    w->base_x = nullptr;
-    if (c.spread_x) memory.take(&w->base_x, (size_t)4 * c.slice);
-    for (u32 k = 0; k < c.buffers; k++) memory.take(&w->entries[k], (size_t)s.windows_of(0) * c.slice);
-    for (u32 i = 0; i < c.lanes; i++) {
-        msm_lane<F> *l = &w->lanes[i];
-        l->chain.pool_size = (sums > buckets ? sums : buckets) + (s.is_hexagons() ? 2 : 1) * buckets;
-        chain_carve(l->chain, memory, d, most_pairs);
-        memory.take(&l->pairs, sums);
-        char *prefix;
-        const size_t prefix_bytes = most_pairs * sizeof(F), sort_bytes = (size_t)c.capacity * 12;
-        memory.take(&prefix, prefix_bytes > sort_bytes ? prefix_bytes : sort_bytes);
-        l->chain.prefix = (uint4 *)prefix;
-        l->split = (uint2 *)prefix;
-        l->sorted = (u32 *)(l->split + (base ? c.capacity : 0));
-        memory.take(&l->grid, c.buckets);
-        memory.take(&l->line_first, buckets);
-        memory.take(&l->lines, lines);
-        memory.take(&l->sums, parts);
-        memory.take(&l->group_count, groups);
-        memory.take(&l->group_start, groups + 1);
-        memory.take(&l->group_cursor, groups);
-        memory.take(&l->round_count, MAX_ROUNDS + 1);
-    }
-    return memory.used;
-}
-
-/* The fastest way that fits, and the extremes. Streamed bases: two buffers of a slice come on top, and the copy of the
- * first slice is waited for. */
-template <class F> struct msm_choice : msm_visitor {
-    /* additions in the time that a link of 50 GB/s takes for a point, at 3.4 G/s in G1 and 1.2 G/s in G2 */
-    static constexpr double copy_cost = sizeof(F) == sizeof(fp) ? 6.5 : 4.6;
-    const zk_cuda *device;
-    size_t room, least = SIZE_MAX, bytes = 0;
-    bool streamed;
-    double cost = 0, enough = 0; /* of ways that cost no more than `enough`, the one that takes least memory */
-    msm_config config;
-    msm_shape shape;
-    msm_choice(const zk_cuda *d, size_t r, bool s) : device(d), room(r), streamed(s) {}
-    bool one_is_enough = false; /* a way that is good, not the very best and the extremes */
-    bool satisfied(double additions) override { return one_is_enough && bytes && cost <= 1.1 * additions; }
-    void visit(const msm_config &c, const msm_shape &s, double its_cost) override {
-        msm_workspace<F> w;
-        size_t its_bytes = msm_carve(&w, nullptr, device, s, c);
-        if (streamed) {
-            its_bytes += 2 * c.slice * sizeof(affine<F>);
-            its_cost += copy_cost * (double)c.slice;
-        }
-        if (its_bytes < least) least = its_bytes;
-        if (its_bytes > room) return;
-        const bool leaner = its_bytes < bytes, both = enough && its_cost <= enough && cost <= enough;
-        if (bytes && !(both || its_cost == cost ? leaner : its_cost < cost)) return;
-        bytes = its_bytes;
-        cost = its_cost;
-        config = c;
-        shape = s;
-    }
-};
-inline msm_limits limits_of(const zk_cuda *d) { return msm_limits{d->tune_windows, d->tune_entries, d->tune_lanes, 0}; }
-
-/* Visits the one way that was measured for so many points (zk_cuda_msm_prefer), if there is one. */
-template <class F> void msm_visit_preferred(msm_choice<F> &choice, const zk_cuda_bases &b, size_t n) {
-    const zk_cuda_msm_way way = choice.device->preferred[sizeof(F) != sizeof(fp)][log2_nearest(n)];
-    if (choice.streamed || b.planes > 1 || limits_of(choice.device).any()) return;
-    if (way.windows || way.entries || way.lanes)
-        msm_consider(choice, n, 1, SCALAR_BITS, sizeof(affine<F>),
-                     msm_limits{way.windows, way.entries, way.lanes, 0, true});
-}
-
-/* For a call: the way that was measured for so many points, else a good one. */
-template <class F> void msm_choose(msm_choice<F> &choice, const zk_cuda_bases &b, size_t n) {
-    choice.one_is_enough = !choice.streamed;
-    msm_visit_preferred(choice, b, n);
-    if (choice.bytes == 0) msm_consider(choice, n, b.planes, b.distance, sizeof(affine<F>), limits_of(choice.device));
-}
-
-template <class F>
-void msm_extremes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases &b, bool streamed) {
-    constexpr double nearly = 1.015;
-    msm_choice<F> choice(d, SIZE_MAX, streamed);
-    if (b.n) msm_consider(choice, b.n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
-    choice.enough = nearly * choice.cost;
-    if (b.n) msm_consider(choice, b.n, b.planes, b.distance, sizeof(affine<F>), limits_of(d));
-    msm_choice<F> measured(d, SIZE_MAX, streamed);
-    if (b.n) msm_visit_preferred(measured, b, b.n);
-    *best = measured.bytes ? measured.bytes : choice.bytes;
-    *least = choice.bytes ? choice.least : 0;
-}
-template <class F> void msm_way(zk_cuda_msm_way *way, const zk_cuda *d, const zk_cuda_bases &b) {
-    msm_choice<F> choice(d, zk_cuda_bytes_free(d), false);
-    if (b.n) msm_choose(choice, b, b.n);
-    *way = choice.bytes
-               ? zk_cuda_msm_way{choice.shape.windows.n_windows + (choice.shape.is_hexagons() ? ZK_CUDA_HEXAGONS : 0),
-                                 choice.config.capacity, choice.config.lanes}
-               : zk_cuda_msm_way{0, 0, 0};
-}
-template <class F> void msm_bytes(size_t *best, size_t *least, const zk_cuda *d, const zk_cuda_bases &b) {
-    msm_extremes<F>(best, least, d, b, false);
-}
-
 /* ---- one slice ---- */
+
+constexpr u32 DIGIT_BLOCKS = 5; /* a multiprocessor, that make digits: they leave room for the blocks of spread_x */
 
 template <class F> struct msm_job {
     zk_cuda *device;
@@ -336,42 +126,52 @@ cuzk_status join_classes(msm_lane<F> *l, const hexagons &h, const line_shape &sh
     return CUZK_OK;
 }
 
-/* Bucket sums, then sums of lines; host_rounds must have arrived. */
-template <class F> cuzk_status lane_finish(msm_job<F> *job, u32 index, cuzk_err *err) {
-    const msm_shape &s = job->shape;
-    msm_lane<F> *l = &job->w.lanes[index];
+/* The rounds over a range's buckets, as planned; host_rounds must have arrived. */
+template <class F> cuzk_status sum_buckets(msm_lane<F> *l, const round_places &places, cuzk_err *err) {
     add_chain<F> &c = l->chain;
-    cudaStream_t stream = c.stream;
-    const round_places places = places_of_rounds(l->range.end - l->range.begin);
     ZK_TRY(chain_start(c, err));
     for (u32 r = 1; r <= (u32)MAX_ROUNDS && l->host_rounds[r]; r++) {
         const u32 n = l->host_rounds[r];
         c.pool_used = places.first(r, 0, n);
         ZK_TRY(add_round(c, pair_list{l->pairs + c.pool_used, 0}, n, err));
     }
+    return CUZK_OK;
+}
 
-    u32 set, rounds_most, folded = NO_SET;
-    const line_shape shape = lines_of_range(&set, &rounds_most, s, l->range);
-    const u32 buckets = shape.buckets(), summed = places.total > buckets ? places.total : buckets;
-    const u32 threads = sum_threads<F>::value, first_set = l->range.unit * s.unit_sets + set;
-    const u32 parts = bit_blocks(shape) * shape.windows * (row_bits(shape) + column_bits(shape));
+/* The first round of sums of lines, and for hexagons what comes before it: classes joined, the folded half of the last
+ * digit's buckets summed by blocks to l->sums[parts...] if the range has some of them (its set is *folded then). at:
+ * place in the pool behind the buckets' sums, where those of the round go. */
+template <class F>
+cuzk_status start_lines(u32 *folded, msm_lane<F> *l, const msm_shape &s, const line_shape &shape, u32 first_set, u32 at,
+                        u32 parts, cuzk_err *err) {
+    add_chain<F> &c = l->chain;
+    const u32 buckets = shape.buckets(), threads = sum_threads<F>::value, last_set = s.sets - 1;
     pair_list list{l->line_first, 0};
+    *folded = NO_SET;
     if (s.is_hexagons()) {
-        const u32 at = summed + buckets;
-        ZK_TRY(join_classes(l, s.hex, shape, summed, err));
-        if (s.sets - 1 - first_set < shape.windows) {
-            folded = s.sets - 1 - first_set;
+        const u32 joined = at + buckets;
+        ZK_TRY(join_classes(l, s.hex, shape, at, err));
+        if (last_set - first_set < shape.windows) {
             auto fold = folded_sums<F>;
-            ZK_RUN_BARRIERS(fold, folded_blocks(shape), threads, threads * sizeof(xyzz<F>), stream, l->sums + parts,
-                            c.source(), at, folded, s.hex, shape);
+            *folded = last_set - first_set;
+            ZK_RUN_BARRIERS(fold, folded_blocks(shape), threads, threads * sizeof(xyzz<F>), c.stream, l->sums + parts,
+                            c.source(), joined, *folded, s.hex, shape);
         }
-        list = line_round(at, buckets, 0);
+        list = line_round(joined, buckets, 0);
     } else {
-        ZK_RUN(line_pairs, ceil_div(buckets, 256), 256, 0, stream, l->line_first, l->grid, shape);
+        ZK_RUN(line_pairs, ceil_div(buckets, 256), 256, 0, c.stream, l->line_first, l->grid, shape);
     }
-    u32 at = summed, rounds = 1;
     c.pool_used = at; /* what joined two classes is done with */
-    ZK_TRY(add_round(c, list, buckets, err));
+    return add_round(c, list, buckets, err);
+}
+
+/* Sums of rows and of columns: rounds while they are large, then mixed additions. at: of the first round's sums in the
+ * pool, behind the buckets, whose sums are done with. */
+template <class F>
+cuzk_status sum_lines(msm_lane<F> *l, const line_shape &shape, u32 at, u32 rounds_most, cuzk_err *err) {
+    add_chain<F> &c = l->chain;
+    const u32 buckets = shape.buckets(), threads = sum_threads<F>::value;
+    u32 rounds = 1;
     for (c.pool_used = 0; rounds < rounds_most && shape.rows >> rounds > 1 && buckets >> rounds >= LINE_ROUND_PAIRS;
          rounds++) {
         const u32 next = c.pool_used, n = buckets >> rounds;
@@ -379,9 +179,27 @@ template <class F> cuzk_status lane_finish(msm_job<F> *job, u32 index, cuzk_err 
         at = next;
     }
     auto lines = line_sums<F>;
-    auto bits = bit_sums<F>;
     ZK_RUN_BARRIERS(lines, ceil_div((u64)shape.lines() * LINE_THREADS, threads), threads, threads * sizeof(xyzz<F>),
-                    stream, l->lines, c.source(), at, shape, rounds);
+                    c.stream, l->lines, c.source(), at, shape, rounds);
+    return CUZK_OK;
+}
+
+/* Sums of a range's buckets, of its lines, and by bits of their numbers, which go to the host for lane_collect;
+ * host_rounds must have arrived. */
+template <class F> cuzk_status lane_finish(msm_job<F> *job, u32 index, cuzk_err *err) {
+    const msm_shape &s = job->shape;
+    msm_lane<F> *l = &job->w.lanes[index];
+    cudaStream_t stream = l->chain.stream;
+    const round_places places = places_of_rounds(l->range.end - l->range.begin);
+    u32 set, rounds_most, folded;
+    const line_shape shape = lines_of_range(&set, &rounds_most, s, l->range);
+    const u32 first_set = l->range.unit * s.unit_sets + set, threads = sum_threads<F>::value;
+    const u32 behind = places.total > shape.buckets() ? places.total : shape.buckets(); /* ... the buckets' sums */
+    const u32 parts = bit_blocks(shape) * shape.windows * (row_bits(shape) + column_bits(shape));
+    auto bits = bit_sums<F>;
+    ZK_TRY(sum_buckets(l, places, err));
+    ZK_TRY(start_lines(&folded, l, s, shape, first_set, behind, parts, err));
+    ZK_TRY(sum_lines(l, shape, behind, rounds_most, err));
     ZK_RUN_BARRIERS(bits, parts, threads, threads * sizeof(xyzz<F>), stream, l->sums, l->lines, shape);
     const u32 sums = parts + (folded == NO_SET ? 0 : folded_blocks(shape));
     if (sums * sizeof(xyzz<F>) > PINNED_SUMS)
@@ -426,38 +244,40 @@ template <class F> void lane_collect(msm_job<F> *job, u32 index) {
         xyzz_add(job->set_sum[job->shape.sets], xyzz<F>{sums->x, neg(sums->y), sums->zz, sums->zzz});
 }
 
-/* Adds the slice's share to set_sum. scalars: of the slice. */
+/* Digits of the slice's scalars and the starts of the bins they go to, which are on the way to `host_starts`; with
+ * base_x beside them the copy of the bases' x. */
 template <class F>
-cuzk_status msm_slice(msm_job<F> *job, const affine<F> *bases, const affine<F> *more, const fr *scalars,
-                      cuzk_err *err) {
+cuzk_status make_digits(u32 *host_starts, msm_job<F> *job, const affine<F> *bases, const fr *scalars, cuzk_err *err) {
     zk_cuda *d = job->device;
     const msm_shape &s = job->shape;
-    const u32 n = job->n, lanes = job->config.lanes;
+    msm_workspace<F> &w = job->w;
+    const u32 n = job->n, most_blocks = DIGIT_BLOCKS * (u32)d->multiprocessors, full = ceil_div(n, SORT_THREADS);
+    const u32 blocks = full < most_blocks ? full : most_blocks;
     const size_t bins = (size_t)s.units << s.bin_bits, starts = bins + s.units;
-    u32 *const host_starts = (u32 *)d->pinned[0];
     if (starts * sizeof(u32) > PINNED_BINS) return ZK_FAIL(err, CUZK_INTERNAL, "msm: %zu bins", bins);
-    u32 blocks = ceil_div(n, SORT_THREADS);
-    if (blocks > DIGIT_BLOCKS * (u32)d->multiprocessors) blocks = DIGIT_BLOCKS * (u32)d->multiprocessors;
-    ZK_CUDA_TRY(cudaMemsetAsync(job->w.bin_count, 0, bins * sizeof(u32), d->main));
-    if (job->w.base_x) { /* beside the digits, which leave the memory to it */
+    ZK_CUDA_TRY(cudaMemsetAsync(w.bin_count, 0, bins * sizeof(u32), d->main));
+    if (w.base_x) { /* the digits leave the memory to it */
         ZK_CUDA_TRY(cudaEventRecord(d->fork, d->main));
         ZK_CUDA_TRY(cudaStreamWaitEvent(d->lane[0], d->fork, 0));
     }
     auto digits = s.is_hexagons() ? hexagon_codes : center_scalars;
-    ZK_RUN_BARRIERS(digits, blocks, SORT_THREADS, bins * sizeof(u32), d->main, job->w.limbs, job->w.bin_count, scalars,
-                    n, s);
-    if (job->w.base_x) {
-        ZK_RUN(spread_x, ceil_div((u64)4 * n, 256), 256, 0, d->lane[0], job->w.base_x, (const affine<fp> *)bases, n);
+    ZK_RUN_BARRIERS(digits, blocks, SORT_THREADS, bins * sizeof(u32), d->main, w.limbs, w.bin_count, scalars, n, s);
+    if (w.base_x) {
+        ZK_RUN(spread_x, ceil_div((u64)4 * n, 256), 256, 0, d->lane[0], w.base_x, (const affine<fp> *)bases, n);
         ZK_CUDA_TRY(cudaEventRecord(d->joined[0], d->lane[0]));
         ZK_CUDA_TRY(cudaStreamWaitEvent(d->main, d->joined[0], 0));
     }
-    ZK_RUN_BARRIERS(bin_offsets, s.units, SORT_THREADS, 0, d->main, job->w.bin_start, job->w.bin_cursor,
-                    job->w.bin_count, s.bins());
-    ZK_CUDA_TRY(cudaMemcpyAsync(host_starts, job->w.bin_start, starts * sizeof(u32), cudaMemcpyDeviceToHost, d->main));
+    ZK_RUN_BARRIERS(bin_offsets, s.units, SORT_THREADS, 0, d->main, w.bin_start, w.bin_cursor, w.bin_count, s.bins());
+    ZK_CUDA_TRY(cudaMemcpyAsync(host_starts, w.bin_start, starts * sizeof(u32), cudaMemcpyDeviceToHost, d->main));
     ZK_CUDA_TRY(cudaEventRecord(d->fork, d->main));
-    job->units_sorted = 0;
-    while (job->units_sorted < s.units && job->units_sorted < job->config.buffers) ZK_TRY(sort_unit(job, err));
-    for (u32 i = 0; i < lanes; i++) {
+    return CUZK_OK;
+}
+
+/* Lane i goes on lane[i] of the device; pinned[i] has its rounds and results, behind the starts of bins of pinned[0].
+ */
+template <class F> void lanes_open(msm_job<F> *job, const affine<F> *bases, const affine<F> *more) {
+    zk_cuda *d = job->device;
+    for (u32 i = 0; i < job->config.lanes; i++) {
         msm_lane<F> *l = &job->w.lanes[i];
         add_chain<F> &c = l->chain;
         c.device = d;
@@ -465,7 +285,7 @@ cuzk_status msm_slice(msm_job<F> *job, const affine<F> *bases, const affine<F> *
         c.bases = bases;
         c.base_x = job->w.base_x;
         c.apart = true;
-        c.beside = lanes > 1;
+        c.beside = job->config.lanes > 1;
         c.more = more;
         c.split = more ? (u32)job->stride : 0xffffffffu;
         l->host_rounds = (u32 *)(d->pinned[i] + PINNED_BINS);
@@ -475,15 +295,41 @@ cuzk_status msm_slice(msm_job<F> *job, const affine<F> *bases, const affine<F> *
         }
         l->turn = 0;
     }
-    ZK_CUDA_TRY(cudaEventSynchronize(d->fork));
+}
+
+/* The ranges of all units, in order. */
+inline cuzk_status plan_all_ranges(std::unique_ptr<msm_range[]> *ranges, size_t *n_ranges, const msm_shape &s,
+                                   const msm_config &config, const u32 *host_starts, cuzk_err *err) {
+    const auto plan = [&](msm_range *out) {
+        size_t n = 0;
+        for (u32 u = 0; u < s.units; u++)
+            n += plan_ranges(out ? out + n : nullptr, s, config, u, host_starts + u * (s.bins() + 1));
+        return n;
+    };
+    *n_ranges = plan(nullptr);
+    ranges->reset(new (std::nothrow) msm_range[*n_ranges + 1]);
+    if (!*ranges) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "msm: %zu ranges", *n_ranges);
+    (void)plan(ranges->get());
+    return CUZK_OK;
+}
+
+/* Adds the slice's share to set_sum. scalars: of the slice. Ranges go to the lanes by turns: while one is summed the
+ * next ones are sorted, and the host adds up results of the one before. */
+template <class F>
+cuzk_status msm_slice(msm_job<F> *job, const affine<F> *bases, const affine<F> *more, const fr *scalars,
+                      cuzk_err *err) {
+    zk_cuda *d = job->device;
+    const msm_shape &s = job->shape;
+    const u32 lanes = job->config.lanes;
+    u32 *const host_starts = (u32 *)d->pinned[0];
+    ZK_TRY(make_digits(host_starts, job, bases, scalars, err));
+    job->units_sorted = 0;
+    while (job->units_sorted < s.units && job->units_sorted < job->config.buffers) ZK_TRY(sort_unit(job, err));
+    lanes_open(job, bases, more);
+    ZK_CUDA_TRY(cudaEventSynchronize(d->fork)); /* the starts have come */
+    std::unique_ptr<msm_range[]> ranges;
     size_t n_ranges = 0;
-    for (u32 u = 0; u < s.units; u++)
-        n_ranges += plan_ranges(nullptr, s, job->config, u, host_starts + u * (s.bins() + 1));
-    std::unique_ptr<msm_range[]> ranges(new (std::nothrow) msm_range[n_ranges + 1]);
-    if (!ranges) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "msm: %zu ranges", n_ranges);
-    n_ranges = 0;
-    for (u32 u = 0; u < s.units; u++)
-        n_ranges += plan_ranges(&ranges[n_ranges], s, job->config, u, host_starts + u * (s.bins() + 1));
+    ZK_TRY(plan_all_ranges(&ranges, &n_ranges, s, job->config, host_starts, err));
     const auto begin = [&](size_t k) {
         return lane_begin(job, (u32)(k % lanes), ranges[k], host_starts + ranges[k].unit * (s.bins() + 1), err);
     };
