@@ -238,7 +238,9 @@ int main(int argc, char **argv) {
 #endif
     };
     if (argc > 1 && strcmp(argv[1], "worker") == 0) {
-        const char *keys = CUZK_ENGINE_KEYS;
+        const char *keys = NULL; /* not this program's own: it may be another build's worker */
+        for (int i = 2; i + 1 < argc; i += 2)
+            if (strcmp(argv[i], "--params") == 0) keys = argv[i + 1];
         return getenv("CUZK_TEST_FAKE_WORKER") ? fake_worker(keys) : test_worker_main(argc, argv);
     }
     zk_engine_small_heap(); /* else what the allocator keeps for each thread counts as live */
