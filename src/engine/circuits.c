@@ -76,10 +76,14 @@ cuzk_status zk_circuit_key_path(char path[ZK_KEY_PATH_BYTES], uint64_t *file_byt
     if ((size_t)snprintf(path, ZK_KEY_PATH_BYTES, "%s/%s", param_cache, name) >= ZK_KEY_PATH_BYTES)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the parameter folder is too long");
     struct stat s;
-    int code = stat(path, &s) != 0 ? errno : !S_ISREG(s.st_mode) ? EISDIR : access(path, R_OK) != 0 ? errno : 0;
-    if (code)
+    int code = stat(path, &s) != 0 || access(path, R_OK) != 0 ? errno : 0;
+    const char *why = code == ENOENT || code == ENOTDIR ? "no such file"
+                      : code                            ? strerror(code)
+                      : !S_ISREG(s.st_mode)             ? "no regular file"
+                                                        : NULL;
+    if (why)
         return ZK_FAIL(err, CUZK_NOT_FOUND, "keys of %s: %s: %s in the parameter folder %.200s (srs.param_cache)", id,
-                       name, code == ENOENT || code == ENOTDIR ? "no such file" : strerror(code), param_cache);
+                       name, why, param_cache);
     if (file_bytes) *file_bytes = (uint64_t)s.st_size;
     return CUZK_OK;
 }

@@ -306,7 +306,10 @@ static cuzk_status check_socket_free(const char *path, cuzk_err *err) {
     if (fd < 0) return ZK_FAIL(err, CUZK_EXHAUSTED, "listen: unix://%s: no socket: %s", path, strerror(errno));
     int code = connect(fd, (const struct sockaddr *)&a, sizeof a) == 0 ? 0 : errno;
     close(fd);
-    if (code == ENOENT || code == ECONNREFUSED) return CUZK_OK;
+    struct stat st; /* what is no socket refuses a connection like one that nobody serves */
+    bool other = code == ECONNREFUSED && stat(path, &st) == 0 && !S_ISSOCK(st.st_mode);
+    if (code == ENOENT || (code == ECONNREFUSED && !other)) return CUZK_OK;
+    if (other) return ZK_FAIL(err, CUZK_BAD_INPUT, "listen: unix://%s: found something that is no socket there", path);
     if (code == 0 || code == EAGAIN)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "listen: unix://%s: another process serves there", path);
     return ZK_FAIL(err, CUZK_BAD_INPUT, "listen: unix://%s: found something else there (%s)", path, strerror(code));

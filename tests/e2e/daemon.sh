@@ -68,6 +68,9 @@ refused "a pipe as certificate" "$work/pipe" daemon --srs.param_cache "$work/key
     --daemon.tls_certificate "$work/pipe" --daemon.tls_key "$work/empty.pem"
 refused "a pipe as key" "$work/pipe" daemon --srs.param_cache "$work/keys" --journal "$work/none.db" --listen 127.0.0.1:0 \
     --daemon.tls_certificate "$work/empty.pem" --daemon.tls_key "$work/pipe"
+expect "a pipe as address" 3 "$work/pipe: found something that is no socket" timeout -k 1 20 "$CUZK" daemon \
+    --srs.param_cache "$work/keys" --journal "$work/none.db" --listen "unix://$work/pipe"
+[ -p "$work/pipe" ] && pass "which stays" || fail "which stays"
 refused "a pipe as authority of a client" "$work/pipe" status --connect localhost:1 --tls-ca "$work/pipe"
 refused "a pipe as request" "$work/pipe" submit --request "$work/pipe"
 refused "a pipe as request to prove" "$work/pipe" prove --request "$work/pipe" --params "$work/keys" -o "$work/p"
@@ -85,6 +88,10 @@ expect "metrics" 0 "^cuzk_uptime_seconds " "$CUZK" metrics
 expect "cancel of an unknown job" 1 "not queued or running" "$CUZK" cancel job-unknown
 expect "await of an unknown job" 3 "no such job" "$CUZK" await job-unknown
 expect "preload without keys" 3 "NOT_FOUND: .*$work/keys" "$CUZK" preload winning-2k
+keys=$("$CUZK" preload winning-2k 2>&1 | grep -o 'v28-[^ :]*params')
+mkfifo "$work/keys/$keys"
+expect "preload of a pipe" 3 "NOT_FOUND: .*$keys: no regular file in .*$work/keys" timeout -k 1 20 "$CUZK" preload winning-2k
+rm "$work/keys/$keys"
 expect "preload of nonsense" 3 "INVALID_ARGUMENT" "$CUZK" preload nonsense
 expect "evict of what is not loaded" 0 "was not loaded" "$CUZK" evict winning-2k
 "$CUZK" sample winning --sector-size 2KiB -o "$work/winning.json" >/dev/null

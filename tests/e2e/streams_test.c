@@ -52,10 +52,15 @@ static void test_outputs(void) {
     /* a proof that cannot be read is no answer about it */
     E2E_RUN(&r, 3, "verify", "r1cs", circuit, "--params", e2e_vector("toy"), dir);
     e2e_free(&r);
-    E2E_RUN(&r, 1, "verify", "r1cs", circuit, "--params", e2e_vector("toy"), "/dev/zero");
+    e2e_write(e2e_path("long"), "", 0);
+    ZK_CHECK(truncate(e2e_path("long"), (off_t)1 << 36) == 0); /* of which only the head is read */
+    E2E_RUN(&r, 1, "verify", "r1cs", circuit, "--params", e2e_vector("toy"), e2e_path("long"));
+    e2e_free(&r);
+    E2E_RUN(&r, 3, "verify", "r1cs", circuit, "--params", e2e_vector("toy"), "/dev/zero");
+    ZK_CHECKF(strstr(r.err, "/dev/zero: found a device, expected a regular file") != NULL, "%s", r.err);
     e2e_free(&r);
     E2E_RUN(&r, 3, "inspect", "--c1", dir);
-    ZK_CHECKF(strstr(r.err, "Is a directory") != NULL, "%s", r.err);
+    ZK_CHECKF(strstr(r.err, "found a folder, expected a regular file") != NULL, "%s", r.err);
     e2e_free(&r);
 }
 
