@@ -27,7 +27,7 @@ endif()
 enable_language(CXX)
 enable_language(CUDA)
 
-add_library(zk_cuda STATIC EXCLUDE_FROM_ALL cuda/compact.cu cuda/device.cu cuda/hexagon.cu cuda/msm_common.cu cuda/msm_g1.cu cuda/msm_g2.cu cuda/ntt.cu cuda/points.cu cuda/pool.cu cuda/prepare.cu cuda/points_g1.cu
+add_library(zk_cuda STATIC EXCLUDE_FROM_ALL cuda/compact.cu cuda/device.cu cuda/hexagon.cu cuda/msm_common.cu cuda/msm_g1.cu cuda/msm_g2.cu cuda/msm_plan.cu cuda/ntt.cu cuda/points.cu cuda/pool.cu cuda/prepare.cu cuda/points_g1.cu
   cuda/points_g2.cu cuda/signs.cu cuda/sort.cu cuda/synthesis.cu cuda/synthesis_eval.cu cuda/synthesis_witness.cu)
 set_target_properties(zk_cuda PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
 target_include_directories(zk_cuda PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include)

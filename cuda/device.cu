@@ -221,4 +221,22 @@ void zk_cuda_msm_tune(zk_cuda *d, unsigned windows, unsigned entries, unsigned l
     d->tune_lanes = lanes;
 }
 
+cuzk_status zk_cuda_host_alloc(void **memory, zk_cuda *d, size_t bytes, const char *name, cuzk_err *err) {
+    *memory = nullptr;
+    ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
+    const cudaError_t error = cudaMallocHost(memory, bytes ? bytes : 1);
+    if (error == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: %zu bytes of pinned host memory", name, bytes);
+    }
+    ZK_CUDA_TRY(error);
+    return CUZK_OK;
+}
+
+void zk_cuda_host_free(zk_cuda *d, void *memory) {
+    if (!memory) return;
+    (void)cudaSetDevice(d->ordinal);
+    (void)cudaFreeHost(memory);
+}
+
 } /* extern "C" */

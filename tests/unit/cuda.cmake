@@ -31,7 +31,7 @@ if(CMAKE_CXX_COMPILER)
     LISTS check full unit)
 
   # Everything else of cuda/ as C++ with kernels run by emulate.cpp.
-  set(emulated compact device hexagon msm_common msm_g1 msm_g2 ntt points points_g1 points_g2
+  set(emulated compact device hexagon msm_common msm_g1 msm_g2 msm_plan ntt points points_g1 points_g2
     pool prepare signs sort synthesis synthesis_eval synthesis_witness)
   list(TRANSFORM emulated REPLACE "(.+)" "${cuda_dir}/\\1.cu")
   set_source_files_properties(${emulated} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-x;c++")
