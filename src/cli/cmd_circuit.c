@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "filecoin/post.h"
 
 typedef struct circuit_args {
     const char *kind_name;
@@ -72,7 +73,12 @@ static cuzk_status digest(const circuit_args *args, zk_pool *pool, const zk_prog
                        args->rows_per_checkpoint, UINT32_MAX);
     static const char *const names[3] = {"A", "B", "C"};
     char identifier[ZK_IDENTIFIER_MAX];
-    ZK_TRY(cli_circuit_identifier(identifier, args->kind, args->sector_bytes, err));
+    zk_post_shape shape = {0}; /* a circuit of PoSt is one of so many sectors, with so many challenges each */
+    if (args->kind == ZK_KIND_WINNING || args->kind == ZK_KIND_WINDOW)
+        ZK_TRY(zk_post_circuit(&shape, identifier, args->kind == ZK_KIND_WINNING ? ZK_POST_WINNING : ZK_POST_WINDOW,
+                               args->sector_bytes, err));
+    else
+        ZK_TRY(cli_circuit_identifier(identifier, args->kind, args->sector_bytes, err));
     /* as the listed circuits have it: finer for small ones */
     uint32_t every = args->rows_per_checkpoint          ? (uint32_t)args->rows_per_checkpoint
                      : args->sector_bytes <= (8u << 20) ? 1u << 16
@@ -92,6 +98,10 @@ static cuzk_status digest(const circuit_args *args, zk_pool *pool, const zk_prog
         for (unsigned m = 0; m < 3; m++) cli_json_checkpoints(json, names[m], &made.checkpoints[m]);
         zk_json_end(json);
         zk_json_put_u64(json, "zero_coefficients_dropped", made.stats.n_zero_terms);
+        if (shape.n_sectors) {
+            zk_json_put_u64(json, "sectors", shape.n_sectors);
+            zk_json_put_u64(json, "challenges", shape.n_challenges);
+        }
         status = cli_json_end(json, err);
     } else {
         for (unsigned m = 0; m < 3; m++) {
