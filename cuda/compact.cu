@@ -139,8 +139,8 @@ cuzk_status zk_cuda_compact_fr(zk_cuda *d, const zk_cuda_mask *m, zk_dptr out, z
     using namespace zk;
     ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     if (m->n)
-        ZK_RUN(compact_elements, ceil_div(2 * (u64)m->n, BLOCK), BLOCK, 0, d->main, (uint4 *)(uintptr_t)out,
-               (const uint4 *)(uintptr_t)values, m->words, m->rank, (u64)m->n);
+        ZK_RUN_EACH(compact_elements, 2 * (u64)m->n, BLOCK, d->main, (uint4 *)(uintptr_t)out,
+                    (const uint4 *)(uintptr_t)values, m->words, m->rank, (u64)m->n);
     return CUZK_OK;
 }
 

@@ -32,14 +32,17 @@ void drain(zk_cuda *d);
         cudaError_t zk_e_ = (expr);                                                                                    \
         if (zk_e_ != cudaSuccess) return zk::cuda_fail(err, __FILE__, __LINE__, #expr, zk_e_);                         \
     } while (0)
-/* A launch, checked. kernel: a plain name (templates go through a local variable). ZK_RUN_BARRIERS: kernels with
- * barriers. */
+/* A launch, checked. kernel: a plain name (templates go through a local variable). shared: bytes a block. */
 #define ZK_RUN(kernel, grid, block, shared, stream, ...)                                                               \
     do {                                                                                                               \
         ZK_LAUNCH(kernel, grid, block, shared, stream, __VA_ARGS__);                                                   \
         cudaError_t zk_e_ = cudaGetLastError();                                                                        \
         if (zk_e_ != cudaSuccess) return zk::cuda_fail(err, __FILE__, __LINE__, "launch of " #kernel, zk_e_);          \
     } while (0)
+/* One of n threads or more, in blocks of `block`, without shared memory: kernels look whether there is a thing for the
+ * thread. */
+#define ZK_RUN_EACH(kernel, n, block, stream, ...) ZK_RUN(kernel, zk::ceil_div(n, block), block, 0, stream, __VA_ARGS__)
+/* Of a kernel with barriers. */
 #define ZK_RUN_BARRIERS(kernel, grid, block, shared, stream, ...)                                                      \
     do {                                                                                                               \
         ZK_LAUNCH_BARRIERS(kernel, grid, block, shared, stream, __VA_ARGS__);                                          \
@@ -118,6 +121,19 @@ struct scratch {
     }
 };
 
+/* For work that goes in slices: attempt(slice, err), which takes the memory for one, with ever smaller slices until
+ * there is room. Slices are multiples of `unit`; one of `least` or less is the last that is tried. */
+template <class Slice, class Attempt>
+cuzk_status fit_slice(Slice *slice, size_t unit, size_t least, cuzk_err *err, Attempt &&attempt) {
+    for (;; *slice = (Slice)(((*slice + 1) / 2 + unit - 1) / unit * unit)) {
+        cuzk_err refused = {};
+        const cuzk_status status = attempt(*slice, &refused);
+        if (status == CUZK_OUT_OF_MEMORY && *slice > least) continue;
+        if (status != CUZK_OK && err && err->status == CUZK_OK) *err = refused;
+        return status;
+    }
+}
+
 ZK_HD u32 ceil_div(u64 a, u64 b) { return (u32)((a + b - 1) / b); }
 
 } // namespace zk
@@ -145,5 +161,26 @@ struct zk_cuda {
     unsigned tune_windows = 0, tune_entries = 0, tune_lanes = 0, tune_threads = 0;
     unsigned tune_hashes = 0, tune_blocks = 0;
 };
+
+namespace zk {
+
+/* The least index of what kernels refuse, which they put there by atomicMin. */
+struct least_index {
+    unsigned long long *there = nullptr; /* device memory */
+    cuzk_status start(zk_cuda *d, scratch &memory, const char *name, cuzk_err *err) {
+        ZK_TRY(memory.take(&there, 1, name, err));
+        ZK_CUDA_TRY(cudaMemsetAsync(there, 0xff, sizeof *there, d->main));
+        return CUZK_OK;
+    }
+    /* Waits for kernels on main. *least: n if nothing was refused. */
+    cuzk_status get(size_t *least, zk_cuda *d, size_t n, cuzk_err *err) const {
+        unsigned long long found = 0;
+        ZK_TRY(zk_cuda_download(d, &found, (zk_dptr)(uintptr_t)there, sizeof found, err));
+        *least = found < n ? (size_t)found : n;
+        return CUZK_OK;
+    }
+};
+
+} // namespace zk
 
 #endif

@@ -119,7 +119,7 @@ cuzk_status join_classes(msm_lane<F> *l, const hexagons &h, const line_shape &sh
     add_chain<F> &c = l->chain;
     const u32 buckets = shape.buckets();
     for (u32 last = 0; last < 2; last++) {
-        ZK_RUN(join_pairs, ceil_div(buckets, 256), 256, 0, c.stream, l->line_first, l->grid, h, shape, last != 0, at);
+        ZK_RUN_EACH(join_pairs, buckets, 256, c.stream, l->line_first, l->grid, h, shape, last != 0, at);
         c.pool_used = at + last * buckets;
         ZK_TRY((add_round<F, true>(c, pair_list{l->line_first, 0}, buckets, err)));
     }
@@ -159,7 +159,7 @@ cuzk_status start_lines(u32 *folded, msm_lane<F> *l, const msm_shape &s, const l
         }
         list = line_round(joined, buckets, 0);
     } else {
-        ZK_RUN(line_pairs, ceil_div(buckets, 256), 256, 0, c.stream, l->line_first, l->grid, shape);
+        ZK_RUN_EACH(line_pairs, buckets, 256, c.stream, l->line_first, l->grid, shape);
     }
     c.pool_used = at; /* what joined two classes is done with */
     return add_round(c, list, buckets, err);
@@ -263,7 +263,7 @@ cuzk_status make_digits(u32 *host_starts, msm_job<F> *job, const affine<F> *base
     auto digits = s.is_hexagons() ? hexagon_codes : center_scalars;
     ZK_RUN_BARRIERS(digits, blocks, SORT_THREADS, bins * sizeof(u32), d->main, w.limbs, w.bin_count, scalars, n, s);
     if (w.base_x) {
-        ZK_RUN(spread_x, ceil_div((u64)4 * n, 256), 256, 0, d->lane[0], w.base_x, (const affine<fp> *)bases, n);
+        ZK_RUN_EACH(spread_x, (u64)4 * n, 256, d->lane[0], w.base_x, (const affine<fp> *)bases, n);
         ZK_CUDA_TRY(cudaEventRecord(d->joined[0], d->lane[0]));
         ZK_CUDA_TRY(cudaStreamWaitEvent(d->main, d->joined[0], 0));
     }

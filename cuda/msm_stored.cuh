@@ -100,11 +100,13 @@ template <class F> size_t doubling_carve(doubling_workspace<F> *w, void *base, c
 }
 
 #if defined(ZK_CUDA_EMULATE)
-constexpr size_t DOUBLING_SLICE = 100; /* so that tests have several */
+constexpr size_t DOUBLING_SLICE = 100; /* points at once; so that tests have several */
 #else
 constexpr size_t DOUBLING_SLICE = (size_t)1 << 22;
 #endif
+constexpr size_t DOUBLING_LEAST = 4096; /* when memory is short */
 
+/* Fills b->multiples; the call is finished when main comes to its end. */
 template <class F> cuzk_status bases_prepare(const zk_cuda_bases *b, zk_cuda *d, cuzk_err *err) {
     const size_t planes = b->planes;
     if (planes < 2 || b->n == 0) return CUZK_OK;
@@ -115,13 +117,9 @@ template <class F> cuzk_status bases_prepare(const zk_cuda_bases *b, zk_cuda *d,
     workspace_piece piece(d);
     doubling_workspace<F> w;
     size_t slice = b->n < DOUBLING_SLICE ? b->n : DOUBLING_SLICE;
-    for (;; slice = (slice + 1) / 2) {
-        cuzk_err none = {};
-        const size_t bytes = doubling_carve(&w, nullptr, d, slice);
-        const cuzk_status status = zk_cuda_alloc(&piece.memory, d, bytes, "multiples of points", &none);
-        if (status == CUZK_OK) break;
-        if (status != CUZK_OUT_OF_MEMORY || slice <= 4096) return ZK_FAIL(err, status, "%s", none.message);
-    }
+    ZK_TRY(fit_slice(&slice, 1, DOUBLING_LEAST, err, [&](size_t points, cuzk_err *e) {
+        return zk_cuda_alloc(&piece.memory, d, doubling_carve(&w, nullptr, d, points), "multiples of points", e);
+    }));
     (void)doubling_carve(&w, (void *)piece.memory, d, slice);
     auto doubles = double_points<F>;
     auto forward = z_forward<F>;
@@ -134,9 +132,9 @@ template <class F> cuzk_status bases_prepare(const zk_cuda_bases *b, zk_cuda *d,
             const u32 n = (u32)(b->n - at < slice ? b->n - at : slice);
             const u32 threads = add_threads_for(d, n), blocks = ceil_div(threads, ADD_THREADS);
             const u32 inverters = ceil_div(threads, invert_share(threads));
-            ZK_RUN(doubles, ceil_div(n, 128), 128, 0, d->main, to + at, w.z, from + at, n, b->distance);
+            ZK_RUN_EACH(doubles, n, 128, d->main, to + at, w.z, from + at, n, b->distance);
             ZK_RUN(forward, blocks, ADD_THREADS, 0, d->main, w.prefix, w.product, w.z, n, threads);
-            ZK_RUN(invert, ceil_div(inverters, 64), 64, 0, d->main, w.product, w.scratch, threads, inverters);
+            ZK_RUN_EACH(invert, inverters, 64, d->main, w.product, w.scratch, threads, inverters);
             ZK_RUN(backward, blocks, ADD_THREADS, 0, d->main, to + at, w.prefix, w.product, w.z, n, threads);
         }
     }

@@ -198,13 +198,13 @@ static size_t deal_tables(table_set *t, unsigned char *base, const ntt_shape &s)
 static cuzk_status fill(zk_cuda *d, fr *out, unsigned log_rows, unsigned log_columns, const fr &x, const fr &y,
                         const fr &z, const fr &scale, cuzk_err *err) {
     const u32 n = 1u << (log_rows + log_columns);
-    ZK_RUN(power_table, ceil_div(n, 256), 256, 0, d->main, out, n, log_columns, x, y, z, scale);
+    ZK_RUN_EACH(power_table, n, 256, d->main, out, n, log_columns, x, y, z, scale);
     return CUZK_OK;
 }
 static cuzk_status fill(zk_cuda *d, fr_factor *out, unsigned log_rows, unsigned log_columns, const fr &x, const fr &y,
                         const fr &z, const fr &scale, cuzk_err *err) {
     const u32 n = 1u << (log_rows + log_columns);
-    ZK_RUN(power_factors, ceil_div(n, 256), 256, 0, d->main, out, n, log_columns, x, y, z, scale);
+    ZK_RUN_EACH(power_factors, n, 256, d->main, out, n, log_columns, x, y, z, scale);
     return CUZK_OK;
 }
 
@@ -212,8 +212,7 @@ static cuzk_status fill(zk_cuda *d, fr_factor *out, unsigned log_rows, unsigned 
 static cuzk_status fill_common_tables(const table_set &t, zk_cuda *d, const ntt_shape &s, cuzk_err *err) {
     const fr one = fr::one(), g = shift(), gi = shift_inverse();
     for (u32 l = STAGE_FIRST; l <= STAGE_LAST; l++)
-        ZK_RUN(stage_factors, ceil_div((size_t)7 << (l - 3), 256), 256, 0, d->main, stage_of(t.stages, l), l,
-               root_of_unity(l));
+        ZK_RUN_EACH(stage_factors, (size_t)7 << (l - 3), 256, d->main, stage_of(t.stages, l), l, root_of_unity(l));
     ZK_TRY(fill(d, t.power_low, POWER_BITS, 0, one, g, one, one, err));
     ZK_TRY(fill(d, t.power_high, s.high_power_bits(), 0, one, sqr_times(g, POWER_BITS), one, one, err));
     ZK_TRY(fill(d, t.inverse_low, POWER_BITS, 0, one, gi, one, one, err));
@@ -362,8 +361,8 @@ static cuzk_status transform(zk_cuda *d, fr *x, const ntt_shape &s, const table_
     ZK_TRY(run_pass(d, s.n3, p, err));
     if (in_place) {
         const u32 n = 1u << s.log_n;
-        ZK_RUN(swap_digits, ceil_div(n, 256), 256, 0, d->main, x, s.n1, s.n2);
-        if (inverse_) ZK_RUN(swap_negative, ceil_div(n, 256), 256, 0, d->main, x, s.log_n);
+        ZK_RUN_EACH(swap_digits, n, 256, d->main, x, s.n1, s.n2);
+        if (inverse_) ZK_RUN_EACH(swap_negative, n, 256, d->main, x, s.log_n);
     }
     return CUZK_OK;
 }
@@ -374,7 +373,7 @@ static cuzk_status scale(zk_cuda *d, fr *x, unsigned log_n, const fr *high, cons
     f.high = high;
     f.low = low;
     const u32 n = 1u << log_n;
-    ZK_RUN(scale_powers, ceil_div(n, 256), 256, 0, d->main, x, n, f);
+    ZK_RUN_EACH(scale_powers, n, 256, d->main, x, n, f);
     return CUZK_OK;
 }
 
@@ -451,9 +450,9 @@ static cuzk_status quotient_plain(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_sha
     }
     const u32 n = 1u << s.log_n;
     const fr z = inverse(sub(sqr_times(shift(), s.log_n), fr::one()));
-    ZK_RUN(scaled_products, ceil_div(n, 256), 256, 0, d->main, a, b, n, z);
+    ZK_RUN_EACH(scaled_products, n, 256, d->main, a, b, n, z);
     ZK_TRY(ntt(d, a, s, t, ZK_CUDA_NTT_COSET_INVERSE, err));
-    ZK_RUN(subtract_scaled, ceil_div(n, 256), 256, 0, d->main, a, c, n, z);
+    ZK_RUN_EACH(subtract_scaled, n, 256, d->main, a, c, n, z);
     return CUZK_OK;
 }
 
@@ -478,7 +477,7 @@ static cuzk_status products_plain(zk_cuda *d, fr *a, fr *b, const ntt_shape &s, 
         ZK_TRY(ntt(d, x, s, t, ZK_CUDA_NTT_INVERSE, err));
         ZK_TRY(ntt(d, x, s, t, ZK_CUDA_NTT_COSET_FORWARD, err));
     }
-    ZK_RUN(product_points, ceil_div((u64)1 << s.log_n, 256), 256, 0, d->main, a, b, s.log_n);
+    ZK_RUN_EACH(product_points, (u64)1 << s.log_n, 256, d->main, a, b, s.log_n);
     return CUZK_OK;
 }
 
@@ -550,7 +549,7 @@ cuzk_status zk_cuda_ntt_twiddles(zk_dptr *twiddles, zk_cuda *d, unsigned log2_n,
     zk_dptr table;
     ZK_TRY(zk_cuda_alloc(&table, d, (size_t)n * sizeof(fr), "twiddles", err));
     const auto fill_it = [&]() -> cuzk_status {
-        ZK_RUN(full_table, ceil_div(n, 256), 256, 0, d->main, (fr *)table, n, s.rest(), first_factors(s, t));
+        ZK_RUN_EACH(full_table, n, 256, d->main, (fr *)table, n, s.rest(), first_factors(s, t));
         return zk_cuda_sync(d, err); /* other queues read it, too */
     };
     const cuzk_status status = fill_it();

@@ -117,18 +117,12 @@ cuzk_status points_decode(size_t *bad, zk_cuda *d, zk_dptr full, zk_dptr bits, c
     scratch memory(d);
     std::optional<scratch> slots;
     upload_ring ring;
-    unsigned long long *worst = nullptr;
-    ZK_TRY(memory.take(&worst, 1, "least refused point", err));
-    ZK_CUDA_TRY(cudaMemsetAsync(worst, 0xff, sizeof *worst, d->main));
-    for (;; slice = (slice / 2 + 63) / 64 * 64) {
-        cuzk_err none = {};
-        const bool last = slice <= 4096;
+    least_index worst;
+    ZK_TRY(worst.start(d, memory, "least refused point", err));
+    ZK_TRY(fit_slice(&slice, 64, LEAST_STAGED, err, [&](size_t points, cuzk_err *e) {
         slots.emplace(d);
-        const cuzk_status status =
-            ring.start(d, *slots, 3, slice * point_bytes + slice / 64 * MASK_BYTES, last ? err : &none);
-        if (status == CUZK_OK) break;
-        if (last || status != CUZK_OUT_OF_MEMORY) return last ? status : ZK_FAIL(err, status, "%s", none.message);
-    }
+        return ring.start(d, *slots, 3, points * point_bytes + points / 64 * MASK_BYTES, e);
+    }));
     point_sink<F> sink{(affine<F> *)full, (affine<F> *)bits, nullptr, nullptr, 0, 0};
     auto kernel = decode_points<F>;
     for (; sink.first < n; sink.first += slice) {
@@ -145,20 +139,16 @@ cuzk_status points_decode(size_t *bad, zk_cuda *d, zk_dptr full, zk_dptr bits, c
         }
         ZK_TRY(ring.send(&arrived, bytes, err));
         if (is_bit) sink_mask(&sink, arrived + here * point_bytes, here);
-        ZK_RUN(kernel, ceil_div(here, 128), 128, 0, d->main, sink, (const uint4 *)arrived, here, worst);
+        ZK_RUN_EACH(kernel, here, 128, d->main, sink, (const uint4 *)arrived, here, worst.there);
         ZK_TRY(ring.done(err));
         sink.first_bit += set;
     }
-    ZK_CUDA_TRY(cudaMemcpyAsync(d->pinned[0], worst, sizeof *worst, cudaMemcpyDeviceToHost, d->main));
-    ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
-    const unsigned long long least = *(const unsigned long long *)d->pinned[0];
-    *bad = least < n ? (size_t)least : n;
-    return CUZK_OK;
+    return worst.get(bad, d, n, err);
 }
 
 template <class F> cuzk_status points_encode(zk_cuda *d, zk_dptr encoded, zk_dptr points, size_t n, cuzk_err *err) {
     auto kernel = encode_points<F>;
-    if (n) ZK_RUN(kernel, ceil_div(n, 128), 128, 0, d->main, (uint4 *)encoded, (const affine<F> *)points, (u32)n);
+    if (n) ZK_RUN_EACH(kernel, n, 128, d->main, (uint4 *)encoded, (const affine<F> *)points, (u32)n);
     return CUZK_OK;
 }
 

@@ -46,7 +46,8 @@ struct upload_ring {
 
 /* ---- where the points of a slice go ---- */
 
-constexpr size_t MASK_BYTES = 12; /* of 64 points: a word and its rank */
+constexpr size_t LEAST_STAGED = 4096; /* points: there are no smaller slices */
+constexpr size_t MASK_BYTES = 12;     /* of 64 points: a word and its rank */
 
 template <class F> struct point_sink {
     affine<F> *full, *bits; /* of the whole array */

@@ -108,7 +108,7 @@ template <class F> struct multiplier {
         chain.stream = d->main;
         chain.bases = (const affine<F> *)t.points;
     }
-    /* others: takes what else the caller needs for a slice of so many points. */
+    /* For a slice. others: takes what else the caller needs for one of so many points. */
     template <class Others> cuzk_status take(Others others, cuzk_err *err) {
         memory.emplace(device);
         chain.pool_size = slice;
@@ -117,15 +117,10 @@ template <class F> struct multiplier {
         ZK_TRY(chain_allocate(chain, *memory, slice, err));
         return others(*memory, slice, err);
     }
+    /* For slices of up to `most` points, rounded up to a multiple of 64. */
     template <class Others> cuzk_status allocate(size_t most, Others others, cuzk_err *err) {
         slice = most < multiples_slice<F>::value ? (u32)((most + 63) / 64 * 64) : multiples_slice<F>::value;
-        for (;; slice = (slice / 2 + 63) / 64 * 64) {
-            cuzk_err none = {};
-            const bool last = slice <= 4096;
-            const cuzk_status status = take(others, last ? err : &none);
-            if (status == CUZK_OK || last) return status;
-            if (status != CUZK_OUT_OF_MEMORY) return ZK_FAIL(err, status, "%s", none.message);
-        }
+        return fit_slice(&slice, 64, LEAST_STAGED, err, [&](u32, cuzk_err *e) { return take(others, e); });
     }
     digit_place digit(u32 w) const {
         return digit_place{table.windows.offset[w], table.windows.offset[w + 1] - table.windows.offset[w],
@@ -171,13 +166,12 @@ cuzk_status multiples_split(size_t *bad, zk_cuda *d, const multiples_table &tabl
     scratch memory(d);
     upload_ring ring;
     multiplier<F> m(d, table);
-    unsigned long long *worst = nullptr;
-    ZK_TRY(memory.take(&worst, 1, "least zero", err));
+    least_index worst;
+    ZK_TRY(worst.start(d, memory, "least zero", err));
     const auto others = [&ring, d](scratch &s, u32 slice, cuzk_err *e) {
         return ring.start(d, s, 2, slice * sizeof(fr) + slice / 64 * MASK_BYTES, e);
     };
     ZK_TRY(m.allocate(most, others, err));
-    ZK_CUDA_TRY(cudaMemsetAsync(worst, 0xff, sizeof *worst, d->main));
     point_sink<F> sink{(affine<F> *)full, (affine<F> *)bits, nullptr, nullptr, 0, 0};
     for (; sink.first < n; sink.first += m.slice) {
         const u32 here = (u32)(n - sink.first < m.slice ? n - sink.first : m.slice);
@@ -192,15 +186,11 @@ cuzk_status multiples_split(size_t *bad, zk_cuda *d, const multiples_table &tabl
         }
         ZK_TRY(ring.send(&arrived, bytes, err));
         if (is_bit) sink_mask(&sink, arrived + here * sizeof(fr), here);
-        ZK_TRY(m.run(sink, (const fr *)arrived, here, worst, err));
+        ZK_TRY(m.run(sink, (const fr *)arrived, here, worst.there, err));
         ZK_TRY(ring.done(err));
         sink.first_bit += set;
     }
-    ZK_CUDA_TRY(cudaMemcpyAsync(d->pinned[0], worst, sizeof *worst, cudaMemcpyDeviceToHost, d->main));
-    ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
-    const unsigned long long least = *(const unsigned long long *)d->pinned[0];
-    *bad = least < n ? (size_t)least : n;
-    return CUZK_OK;
+    return worst.get(bad, d, n, err);
 }
 
 /* Encoded points go home in pieces through two pinned buffers: the host copies one out while the device works on what
@@ -232,7 +222,7 @@ template <class F> struct download_pair {
         const int k = at;
         at ^= 1;
         ZK_TRY(finish(k, err));
-        ZK_RUN(kernel, ceil_div(n, 128), 128, 0, device->main, encoded[k], points, n);
+        ZK_RUN_EACH(kernel, n, 128, device->main, encoded[k], points, n);
         ZK_CUDA_TRY(cudaEventRecord(s.consumed[FIRST + k], device->main));
         ZK_CUDA_TRY(cudaStreamWaitEvent(device->lane[1], s.consumed[FIRST + k], 0));
         bytes[k] = (size_t)n * sizeof(affine<F>);

@@ -74,7 +74,7 @@ cuzk_status sums_directly(bool *good, zk_cuda *d, zk_dptr points, size_t n, cons
     *good = true;
     ZK_TRY(memory.take(&bits, (size_t)4 * n_blocks, "random subset", err));
     for (u32 k = 0; k < SUBSET_SUMS && *good; k++) {
-        ZK_RUN(random_bits, ceil_div(n_blocks, 256), 256, 0, d->main, bits, n_blocks, key, k);
+        ZK_RUN_EACH(random_bits, n_blocks, 256, d->main, bits, n_blocks, key, k);
         ZK_TRY(sum_in_subgroup<F>(good, d, points, (zk_dptr)bits, n, err));
     }
     return CUZK_OK;
@@ -117,16 +117,12 @@ template <class F> struct dealer {
     /* Buffers for as large slices of n points as there is room for, of more than SUBSET_DIRECT points. */
     cuzk_status allocate(zk_cuda *d, size_t n, cuzk_err *err) {
         constexpr size_t masked_sums = 2 << 20; /* bytes that sum_in_subgroup takes of MOST_BUCKETS points, and more */
-        const auto whole = [](size_t points) { return (u32)((points + 15) / 16 * 16); };
         scratch reserve(d);
         char *some = nullptr;
         device = d;
-        slice = whole(n < deal_slice<F>::value ? n : deal_slice<F>::value);
+        slice = n < deal_slice<F>::value ? (u32)((n + 15) / 16 * 16) : deal_slice<F>::value;
         ZK_TRY(reserve.take(&some, masked_sums, "masked sums of buckets", err));
-        for (;; slice = whole(slice / 2)) {
-            const cuzk_status status = allocate_for_slice(err);
-            if (status != CUZK_OUT_OF_MEMORY || slice <= SUBSET_DIRECT) return status;
-        }
+        return fit_slice(&slice, 16, SUBSET_DIRECT, err, [&](u32, cuzk_err *e) { return allocate_for_slice(e); });
     }
     cuzk_status allocate_for_slice(cuzk_err *err) {
         memory.emplace(device);
@@ -149,7 +145,7 @@ template <class F> struct dealer {
         const u32 n = n_buckets * ((entries + 1) / 2);
         chain.pool_used = to;
         if (entries % 2 == 0) return add_round(chain, pair_list{nullptr, from}, n, err);
-        ZK_RUN(bucket_pairs, ceil_div(n, 256), 256, 0, device->main, pairs, n_buckets, entries, from, totals_before);
+        ZK_RUN_EACH(bucket_pairs, n, 256, device->main, pairs, n_buckets, entries, from, totals_before);
         return add_round(chain, pair_list{pairs, 0}, n, err);
     }
     /* Deals n points from number `first_point` on and adds the buckets to their totals. */
@@ -179,7 +175,7 @@ template <class F> struct dealer {
         ZK_CUDA_TRY(cudaMemsetAsync(overflow, 0, sizeof(u32), device->main));
         for (size_t at = 0; at < n; at += slice)
             ZK_TRY(add_slice(points, at, n - at < slice ? (u32)(n - at) : slice, n_buckets, key, stream, err));
-        ZK_RUN(convert, ceil_div(n_buckets, 256), 256, 0, device->main, sums, chain.source(), totals(), n_buckets);
+        ZK_RUN_EACH(convert, n_buckets, 256, device->main, sums, chain.source(), totals(), n_buckets);
         ZK_CUDA_TRY(cudaMemcpyAsync(device->pinned[0], overflow, sizeof(u32), cudaMemcpyDeviceToHost, device->main));
         ZK_CUDA_TRY(cudaStreamSynchronize(device->main));
         *overflowed = *(const u32 *)device->pinned[0] != 0;
@@ -192,7 +188,7 @@ template <class F> struct dealer {
         *good = true;
         ZK_TRY(sum_buckets(overflowed, points, n, bits, key, stream, err));
         for (u32 j = 0; j < bits && *good && !*overflowed; j++) {
-            ZK_RUN(numbers_with_bit, ceil_div(n_words, 256), 256, 0, device->main, words, n_words, j);
+            ZK_RUN_EACH(numbers_with_bit, n_words, 256, device->main, words, n_words, j);
             ZK_TRY(sum_in_subgroup<F>(good, device, (zk_dptr)sums, (zk_dptr)words, n_buckets, err));
         }
         return CUZK_OK;

@@ -187,12 +187,12 @@ cuzk_status scale_points(zk_cuda *d, affine<fp> *points, unsigned log2_n, const 
     memcpy(&factor, scale, sizeof factor);
     ZK_TRY(memory.take(&low, 1u << POWER_BITS, "powers", err));
     ZK_TRY(memory.take(&high, 1u << high_bits, "powers", err));
-    ZK_RUN(power_table, ceil_div(1u << POWER_BITS, 256), 256, 0, d->main, low, 1u << POWER_BITS, 0, one, x, one, one);
+    ZK_RUN_EACH(power_table, 1u << POWER_BITS, 256, d->main, low, 1u << POWER_BITS, 0, one, x, one, one);
     for (u32 i = 0; i < POWER_BITS; i++) x = sqr(x);
-    ZK_RUN(power_table, ceil_div(1u << high_bits, 256), 256, 0, d->main, high, 1u << high_bits, 0, one, x, one, factor);
+    ZK_RUN_EACH(power_table, 1u << high_bits, 256, d->main, high, 1u << high_bits, 0, one, x, one, factor);
     for (u32 first = 0; first < n; first += GROUP_LAUNCH) {
         const u32 here = n - first < GROUP_LAUNCH ? n - first : GROUP_LAUNCH;
-        ZK_RUN(group_scale, ceil_div(here, GROUP_THREADS), GROUP_THREADS, 0, d->main, points, first, here, low, high);
+        ZK_RUN_EACH(group_scale, here, GROUP_THREADS, d->main, points, first, here, low, high);
         ZK_TRY(progress.advance(d, here, err));
     }
     return CUZK_OK;
@@ -214,11 +214,10 @@ cuzk_status transform_points(zk_cuda *d, affine<fp> *points, unsigned log2_n, co
     for (unsigned level = 0; level < log2_n; level++)
         for (u32 first = 0; first < n / 2; first += GROUP_LAUNCH) {
             const u32 here = n / 2 - first < GROUP_LAUNCH ? n / 2 - first : GROUP_LAUNCH;
-            ZK_RUN(group_level, ceil_div(here, GROUP_THREADS), GROUP_THREADS, 0, d->main, points, log2_n, level, first,
-                   here, low, high);
+            ZK_RUN_EACH(group_level, here, GROUP_THREADS, d->main, points, log2_n, level, first, here, low, high);
             ZK_TRY(progress.advance(d, here, err));
         }
-    ZK_RUN(group_reverse, ceil_div(n, 256), 256, 0, d->main, points, log2_n);
+    ZK_RUN_EACH(group_reverse, n, 256, d->main, points, log2_n);
     ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
     return CUZK_OK;
 }
@@ -255,8 +254,7 @@ cuzk_status add_columns(zk_cuda *d, affine<fp> *points, size_t n, const affine<f
     ZK_TRY(memory.take(&list, n_entries ? n_entries : 1, "columns", err));
     ZK_TRY(zk_cuda_upload(d, (zk_dptr)starts, start, (n + 1) * sizeof *start, err));
     ZK_TRY(zk_cuda_upload(d, (zk_dptr)list, entries + base, n_entries * sizeof *entries, err));
-    ZK_RUN(column_sums, ceil_div(n, GROUP_THREADS), GROUP_THREADS, 0, d->main, points, (u32)n, rows, starts, base, list,
-           dictionary);
+    ZK_RUN_EACH(column_sums, n, GROUP_THREADS, d->main, points, (u32)n, rows, starts, base, list, dictionary);
     ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
     return CUZK_OK;
 }

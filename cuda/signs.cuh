@@ -33,6 +33,7 @@ constexpr size_t SIGNS_LEAST = 40;   /* and lists of toys have tables */
 constexpr u32 SIGNS_SLICE = 1u << 21;
 constexpr size_t SIGNS_LEAST = 1u << 21; /* saves 0.1 ms, the price of halving a point */
 #endif
+constexpr u32 SIGNS_LEAST_SLICE = 1024; /* groups, when memory is short */
 
 /* refs[g]: the stored point of group g, negated or not. bits: from the first base of group 0 on, n of them; beyond are
  * bases at infinity. Null: all set. */
@@ -66,8 +67,8 @@ cuzk_status signs_add(xyzz<F> *sum, zk_cuda *d, sum_workspace<F> &w, const zk_cu
     const size_t groups = (t->n + k - 1) / k;
     for (size_t at = 0; at < groups; at += slice) {
         const u32 here = (u32)(groups - at < slice ? groups - at : slice);
-        ZK_RUN(signs_refs, ceil_div(here, 256), 256, 0, d->main, w.refs, bits ? bits + at / 64 * k : nullptr,
-               t->n - at * k, here, k);
+        ZK_RUN_EACH(signs_refs, here, 256, d->main, w.refs, bits ? bits + at / 64 * k : nullptr, t->n - at * k, here,
+                    k);
         ZK_TRY(sum_refs(sum, d, w, (const affine<F> *)t->sums + (at << (k - 1)), here, err));
     }
     return CUZK_OK;
@@ -87,14 +88,11 @@ template <class F> cuzk_status signs_build(bool *kept, zk_cuda_signs *t, zk_cuda
     ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
     /* One piece for the table and the sum of all afterwards, so that memory is short before the bases are lost. */
     const size_t least = sum_carve(&in_all, nullptr, d, sum_slice_of(groups, groups), false);
-    for (;; slice = (slice + 1) / 2) {
-        cuzk_err none = {};
-        bytes = signs_carve(&w, nullptr, d, slice, k);
+    ZK_TRY(fit_slice(&slice, 1, SIGNS_LEAST_SLICE, err, [&](u32 at_once, cuzk_err *e) {
+        bytes = signs_carve(&w, nullptr, d, at_once, k);
         if (bytes < least) bytes = least;
-        const cuzk_status status = zk_cuda_alloc(&piece.memory, d, bytes, "sums of points", &none);
-        if (status == CUZK_OK) break;
-        if (status != CUZK_OUT_OF_MEMORY || slice <= 1024) return ZK_FAIL(err, status, "%s", none.message);
-    }
+        return zk_cuda_alloc(&piece.memory, d, bytes, "sums of points", e);
+    }));
     (void)signs_carve(&w, (void *)piece.memory, d, slice, k);
     w.chain.device = d;
     w.chain.stream = d->main;
@@ -111,12 +109,12 @@ template <class F> cuzk_status signs_build(bool *kept, zk_cuda_signs *t, zk_cuda
         ZK_TRY(chain_start(w.chain, err));
         for (u32 j = 1; j < k; j++) {
             const u32 n = here << j, first = w.chain.pool_used;
-            ZK_RUN(signs_pairs, ceil_div(n, 256), 256, 0, d->main, w.pairs, n, j, before, k);
+            ZK_RUN_EACH(signs_pairs, n, 256, d->main, w.pairs, n, j, before, k);
             ZK_TRY(add_round(w.chain, pair_list{w.pairs, 0}, n, err));
             before = first;
         }
-        ZK_RUN(store_pool, ceil_div(here * each, 256), 256, 0, d->main, sums + (size_t)at * each, w.chain.source(),
-               before, here * each);
+        ZK_RUN_EACH(store_pool, here * each, 256, d->main, sums + (size_t)at * each, w.chain.source(), before,
+                    here * each);
     }
     for (size_t slices = 2; sum_carve(&in_all, nullptr, d, sum_slice, false) > bytes; slices *= 2)
         sum_slice = sum_slice_of(groups, slices);

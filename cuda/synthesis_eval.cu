@@ -182,18 +182,15 @@ cuzk_status zk_cuda_first_unsatisfied(size_t *row, zk_cuda *d, zk_dptr a, zk_dpt
                                       cuzk_err *err) {
     using namespace zk;
     scratch mem(d);
-    unsigned long long *least, found;
+    least_index least;
     *row = n_rows;
     if (n_rows == 0) return CUZK_OK;
     ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
-    ZK_TRY(mem.take(&least, 1, "first unsatisfied row", err));
-    ZK_CUDA_TRY(cudaMemsetAsync(least, 0xff, sizeof *least, d->main));
+    ZK_TRY(least.start(d, mem, "first unsatisfied row", err));
     const u64 blocks = ((u64)n_rows + 255) / 256, most = 8 * (u64)d->multiprocessors;
-    ZK_RUN(find_unsatisfied, (u32)(blocks < most ? blocks : most), 256, 0, d->main, least, (const fr *)(uintptr_t)a,
-           (const fr *)(uintptr_t)b, (const fr *)(uintptr_t)c, n_rows);
-    ZK_TRY(zk_cuda_download(d, &found, (zk_dptr)(uintptr_t)least, sizeof found, err));
-    if (found < n_rows) *row = (size_t)found;
-    return CUZK_OK;
+    ZK_RUN(find_unsatisfied, (u32)(blocks < most ? blocks : most), 256, 0, d->main, least.there,
+           (const fr *)(uintptr_t)a, (const fr *)(uintptr_t)b, (const fr *)(uintptr_t)c, n_rows);
+    return least.get(row, d, n_rows, err);
 }
 
 } /* extern "C" */

@@ -294,8 +294,7 @@ extern "C" cuzk_status zk_cuda_witness(zk_cuda *d, const zk_cuda_program *p, con
     ZK_TRY(upload_hints(d, device_hints, hints[0], (size_t)p->n_hints * 32, err));
     ZK_CUDA_TRY(cudaMemsetAsync(bad, 0xff, sizeof *bad, d->main));
     if (p->n_hints)
-        ZK_RUN(find_bad_hints, ceil_div(p->n_hints, 256), 256, 0, d->main, bad, device_hints, p->t.hint_mask,
-               p->n_hints);
+        ZK_RUN_EACH(find_bad_hints, p->n_hints, 256, d->main, bad, device_hints, p->t.hint_mask, p->n_hints);
     ZK_CUDA_TRY(cudaMemcpyAsync(d->pinned[0], bad, sizeof *bad, cudaMemcpyDeviceToHost, d->main));
     ZK_CUDA_TRY(cudaEventRecord(d->fork, d->main));
     ZK_CUDA_TRY(cudaMemsetAsync(job.bits, 0, ((size_t)p->n_aux + 63) / 64 * 8, d->main));

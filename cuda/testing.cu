@@ -37,12 +37,12 @@ template <class F> cuzk_status test_bases(zk_cuda *d, zk_dptr out, zk_dptr table
     ZK_TRY(chain_allocate(c, memory, most, err));
     for (size_t at = 0; at < n; at += chunk) {
         const u32 here = n - at < chunk ? (u32)(n - at) : chunk;
-        ZK_RUN(table_pairs, ceil_div(here, 256), 256, 0, d->main, pairs, low, at, here);
+        ZK_RUN_EACH(table_pairs, here, 256, d->main, pairs, low, at, here);
         ZK_TRY(chain_start(c, err));
         ZK_TRY(add_round(c, pair_list{pairs, 0}, here, err));
         auto convert = planes_to_points<F>;
-        ZK_RUN(convert, ceil_div(here, 256), 256, 0, d->main, (affine<F> *)out + at,
-               (point_source<F>{c.bases, c.pool, c.pool_size, nullptr}), here);
+        ZK_RUN_EACH(convert, here, 256, d->main, (affine<F> *)out + at,
+                    (point_source<F>{c.bases, c.pool, c.pool_size, nullptr}), here);
     }
     return CUZK_OK;
 }
@@ -157,21 +157,20 @@ cuzk_status zk_cuda_test_bases_g2(zk_cuda *d, zk_dptr out, zk_dptr tables, uint3
     return zk::test_bases<zk::fp2>(d, out, tables, low, n, err);
 }
 cuzk_status zk_cuda_test_scalars(zk_cuda *d, zk_dptr out, size_t n, uint64_t seed, cuzk_err *err) {
-    ZK_RUN(zk::random_scalars, zk::ceil_div(n, 256), 256, 0, d->main, (zk::fr *)out, n, seed);
+    ZK_RUN_EACH(zk::random_scalars, n, 256, d->main, (zk::fr *)out, n, seed);
     return CUZK_OK;
 }
 cuzk_status zk_cuda_test_mask_scalars(zk_cuda *d, zk_dptr out, zk_dptr bits, size_t n, cuzk_err *err) {
-    ZK_RUN(zk::mask_scalars, zk::ceil_div(n, 256), 256, 0, d->main, (zk::fr *)out, (const uint64_t *)bits, n);
+    ZK_RUN_EACH(zk::mask_scalars, n, 256, d->main, (zk::fr *)out, (const uint64_t *)bits, n);
     return CUZK_OK;
 }
 cuzk_status zk_cuda_test_product(zk_cuda *d, zk_dptr out, zk_dptr a, zk_dptr b, size_t n, cuzk_err *err) {
-    ZK_RUN(zk::products, zk::ceil_div(n, 256), 256, 0, d->main, (zk::fr *)out, (const zk::fr *)a, (const zk::fr *)b, n);
+    ZK_RUN_EACH(zk::products, n, 256, d->main, (zk::fr *)out, (const zk::fr *)a, (const zk::fr *)b, n);
     return CUZK_OK;
 }
 cuzk_status zk_cuda_test_marginals(zk_cuda *d, zk_dptr out, zk_dptr x, uint32_t low, size_t n, cuzk_err *err) {
     const uint32_t high = zk::ceil_div(n, low);
-    ZK_RUN(zk::marginals, zk::ceil_div(low + high, 256), 256, 0, d->main, (zk::fr *)out, (const zk::fr *)x, low, n,
-           high);
+    ZK_RUN_EACH(zk::marginals, low + high, 256, d->main, (zk::fr *)out, (const zk::fr *)x, low, n, high);
     return CUZK_OK;
 }
 
