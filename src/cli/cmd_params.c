@@ -76,6 +76,19 @@ static cuzk_status check(const params_args *args, const zk_params *params, zk_po
     return CUZK_OK;
 }
 
+/* The answer no, as an object; its message goes to stderr, too. */
+static cuzk_status put_refusal(const char *file, cuzk_err *err) {
+    zk_json_writer *json = cli_json_begin();
+    zk_json_put_string(json, "file", file);
+    zk_json_put_bool(json, "holds", false);
+    zk_json_put_string(json, "message", err->message);
+    cuzk_err failed = {0};
+    cuzk_status status = cli_json_end(json, &failed);
+    if (status == CUZK_OK) return CUZK_CHECK_FAILED;
+    *err = failed;
+    return status;
+}
+
 static int run(const cli_command *self, int argc, char **argv,
                cuzk_status (*action)(const params_args *, const zk_params *, zk_pool *, cuzk_err *)) {
     params_args args = {0};
@@ -95,9 +108,11 @@ static int run(const cli_command *self, int argc, char **argv,
     ZK_GOTO(cli_parse(self, argc, argv, options, n_options, positionals, 1, &help, &err));
     if (help) goto out;
     ZK_GOTO(cli_work_start(&args.work, &pool, &err));
-    ZK_GOTO(zk_params_open(&params, args.file, NULL, &err));
+    ZK_GOTO(action == check ? zk_params_open_to_check(&params, args.file, &err)
+                            : zk_params_open(&params, args.file, NULL, &err));
     ZK_GOTO(action(&args, params, pool, &err));
 out:
+    if (status == CUZK_CHECK_FAILED && args.json) status = put_refusal(args.file, &err);
     zk_params_close(params);
     zk_pool_destroy(pool);
     return cli_report(self, status, &err);
@@ -221,6 +236,7 @@ static int run_prepare(const cli_command *self, int argc, char **argv) {
                        : make_prepared(&bytes, &args, params, path, of, pool, &err));
     ZK_GOTO(report_prepared(&args, path, bytes, start_ns, &err));
 out:
+    if (status == CUZK_CHECK_FAILED && args.json) status = put_refusal(args.file, &err);
     free(path);
     zk_params_close(params);
     zk_program_destroy(program);

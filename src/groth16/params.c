@@ -55,8 +55,12 @@ static cuzk_status read_sections(zk_params *p, const zk_params_counts *expected,
     return CUZK_OK;
 }
 
-cuzk_status zk_params_open_bytes(zk_params **params, const char *name, const uint8_t *bytes, size_t n_bytes,
-                                 const zk_params_counts *expected, cuzk_err *err) {
+typedef cuzk_status (*vk_reader)(zk_vk *vk, size_t *n_used, const uint8_t *bytes, size_t n_bytes, const char *name,
+                                 cuzk_err *err);
+
+/* The structure first: what is no parameter file at all has no bad points. */
+static cuzk_status open_bytes(zk_params **params, const char *name, const uint8_t *bytes, size_t n_bytes,
+                              const zk_params_counts *expected, vk_reader read_vk, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     *params = NULL;
     zk_params *p = zk_calloc(1, sizeof *p);
@@ -64,9 +68,11 @@ cuzk_status zk_params_open_bytes(zk_params **params, const char *name, const uin
     p->name = name;
     p->bytes = bytes;
     p->n_bytes = n_bytes;
-    ZK_GOTO(zk_vk_decode(&p->vk, &p->vk_bytes, bytes, n_bytes, name, err));
+    ZK_GOTO(zk_vk_measure(&p->vk.n_ic, bytes, n_bytes, name, err));
+    p->vk_bytes = zk_vk_bytes(p->vk.n_ic);
     if (expected) ZK_GOTO(zk_vk_match(&p->vk, name, expected->circuit, expected->n_inputs, err));
     ZK_GOTO(read_sections(p, expected, err));
+    ZK_GOTO(read_vk(&p->vk, &p->vk_bytes, bytes, n_bytes, name, err));
     *params = p;
     p = NULL;
 out:
@@ -74,16 +80,30 @@ out:
     return status;
 }
 
-cuzk_status zk_params_open(zk_params **params, const char *path, const zk_params_counts *expected, cuzk_err *err) {
+cuzk_status zk_params_open_bytes(zk_params **params, const char *name, const uint8_t *bytes, size_t n_bytes,
+                                 const zk_params_counts *expected, cuzk_err *err) {
+    return open_bytes(params, name, bytes, n_bytes, expected, zk_vk_decode, err);
+}
+
+static cuzk_status open_file(zk_params **params, const char *path, const zk_params_counts *expected, vk_reader read_vk,
+                             cuzk_err *err) {
     zk_file_map map = {0};
     *params = NULL;
     ZK_TRY(zk_file_map_open(&map, path, 0, UINT64_MAX, err));
-    cuzk_status status = zk_params_open_bytes(params, map.path, map.data, map.n_bytes, expected, err);
+    cuzk_status status = open_bytes(params, map.path, map.data, map.n_bytes, expected, read_vk, err);
     if (status == CUZK_OK)
         (*params)->map = map;
     else
         zk_file_map_close(&map);
     return status;
+}
+
+cuzk_status zk_params_open(zk_params **params, const char *path, const zk_params_counts *expected, cuzk_err *err) {
+    return open_file(params, path, expected, zk_vk_decode, err);
+}
+
+cuzk_status zk_params_open_to_check(zk_params **params, const char *path, cuzk_err *err) {
+    return open_file(params, path, NULL, zk_vk_check, err);
 }
 
 cuzk_status zk_params_unchanged(const zk_params *params, cuzk_err *err) {

@@ -56,14 +56,17 @@ typedef struct zk_params_counts {
 cuzk_status zk_params_counts_of(zk_params_counts *counts, const zk_program *program, const zk_program_stats *stats,
                                 cuzk_err *err) ZK_MUST_USE;
 
-/* Maps a file and checks its structure: the verifying key in full, every count against the length of the file, nothing
- * behind the last point; with `expected` (may be NULL) the key of another circuit is refused, naming section and both
+/* Maps a file and checks its structure: every count against the length of the file, nothing behind the last point, the
+ * verifying key in full; with `expected` (may be NULL) the key of another circuit is refused, naming section and both
  * counts. Points of the queries are checked when they are loaded, or by zk_params_check. BAD_INPUT. */
 cuzk_status zk_params_open(zk_params **params, const char *path, const zk_params_counts *expected,
                            cuzk_err *err) ZK_MUST_USE;
 /* The same for bytes in memory (borrowed, as `name`). */
 cuzk_status zk_params_open_bytes(zk_params **params, const char *name, const uint8_t *bytes, size_t n_bytes,
                                  const zk_params_counts *expected, cuzk_err *err) ZK_MUST_USE;
+/* As zk_params_open without a circuit, for zk_params_check: a bad point of the verifying key gives CHECK_FAILED, as one
+ * of a query does there; only what has not the structure of a parameter file is BAD_INPUT. */
+cuzk_status zk_params_open_to_check(zk_params **params, const char *path, cuzk_err *err) ZK_MUST_USE;
 void zk_params_close(zk_params *params); /* NULL is fine */
 /* Whether the file is still the one that was mapped; readers ask before they report success. */
 cuzk_status zk_params_unchanged(const zk_params *params, cuzk_err *err) ZK_MUST_USE;

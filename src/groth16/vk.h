@@ -26,10 +26,16 @@ typedef struct zk_vk {
 #define ZK_VK_MAX_FILE_BYTES (1u << 28)
 size_t zk_vk_bytes(uint32_t n_ic);
 
+/* The number of inputs of the key at the start of `bytes`, all of which are there; no point is looked at. BAD_INPUT. */
+cuzk_status zk_vk_measure(uint32_t *n_ic, const uint8_t *bytes, size_t n_bytes, const char *name,
+                          cuzk_err *err) ZK_MUST_USE;
 /* Reads a key from the start of `bytes`; *n_used is its length. Every point is checked: canonical, on the curve, in the
  * subgroup, not infinity. `name` (a file) stands in front of messages; BAD_INPUT. */
 cuzk_status zk_vk_decode(zk_vk *vk, size_t *n_used, const uint8_t *bytes, size_t n_bytes, const char *name,
                          cuzk_err *err) ZK_MUST_USE;
+/* The same for those who ask whether the points are good: a bad one gives CHECK_FAILED. */
+cuzk_status zk_vk_check(zk_vk *vk, size_t *n_used, const uint8_t *bytes, size_t n_bytes, const char *name,
+                        cuzk_err *err) ZK_MUST_USE;
 void zk_vk_encode(uint8_t *bytes, const zk_vk *vk); /* zk_vk_bytes(vk->n_ic) bytes */
 void zk_vk_clear(zk_vk *vk);
 

@@ -308,6 +308,49 @@ static void test_toy_commands(void) {
     }
 }
 
+/* A bad point is an answer (1), whatever part of the file it is in; a file without the structure is bad input (3). */
+static void test_params_check(void) {
+    enum { VK = 868, N_IC = 8 };
+    size_t n = 0;
+    uint8_t *bytes = e2e_read(e2e_vector("toy/random-1000.params"), &n);
+    const size_t h = VK + N_IC * 96; /* the count of the first query */
+    const struct {
+        size_t at, cut; /* the byte that is altered, the bytes left out at the end */
+        int code;
+        const char *says;
+    } cases[] = {
+        {n, 0, 0, "\"log2_error_probability\": -"},
+        {50, 0, 1, "section vk: alpha in G1 at offset 0"},
+        {672 + 100, 0, 1, "section vk: delta in G2 at offset 672"},
+        {VK + 96 * (N_IC - 1), 0, 1, "section vk: ic 7 at offset"},
+        {h + 4 + 96 * 5, 0, 1, "section h: point 5 of"},
+        {n - 1, 0, 1, "section b_g2: point"},
+        {VK - 1, 0, 3, "section "},
+        {h, 0, 3, "section h: count"},
+        {n, 1, 3, "section b_g2: count"},
+        {n, n - VK + 1, 3, "section vk: ends at offset 867"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        e2e_result r;
+        if (cases[i].at < n) bytes[cases[i].at] ^= 4;
+        FILE *f = fopen(e2e_path("damaged.params"), "wb");
+        ZK_CHECK(f && fwrite(bytes, 1, n - cases[i].cut, f) == n - cases[i].cut && fclose(f) == 0);
+        if (cases[i].at < n) bytes[cases[i].at] ^= 4;
+        E2E_RUN(&r, cases[i].code, "params", "check", e2e_path("damaged.params"), "--json");
+        ZK_CHECKF(strstr(cases[i].code ? r.err : r.out, cases[i].says), "case %zu: %s", i, r.err);
+        if (cases[i].code == 3) {
+            ZK_CHECKF(r.n_out == 0, "case %zu: %s", i, r.out);
+        } else {
+            zk_json_doc *doc = parse_text(r.out, r.n_out);
+            ZK_CHECK(zk_json_is(zk_json_member_of(zk_json_root(doc), "holds"),
+                                cases[i].code ? ZK_JSON_FALSE : ZK_JSON_TRUE));
+            zk_json_doc_destroy(doc);
+        }
+        e2e_free(&r);
+    }
+    free(bytes);
+}
+
 static void test_usage(void) {
     e2e_result r;
     E2E_RUN(&r, 2, "prove");
@@ -385,6 +428,6 @@ static void test_witness_digest(void) {
 static void test_clean_up(void) { e2e_cleanup(); }
 
 ZK_TEST_MAIN(ZK_CASE(test_usage), ZK_CASE(test_circuit_digest), ZK_CASE(test_witness_digest),
-             ZK_CASE(test_toy_commands), ZK_CASE(test_disk_full), ZK_CASE(test_setup_equals_reference),
-             ZK_CASE(test_verify), ZK_CASE(test_proofs_equal_reference), ZK_CASE(test_spans_add_up),
-             ZK_CASE(test_bad_c1), ZK_CASE(test_clean_up))
+             ZK_CASE(test_toy_commands), ZK_CASE(test_params_check), ZK_CASE(test_disk_full),
+             ZK_CASE(test_setup_equals_reference), ZK_CASE(test_verify), ZK_CASE(test_proofs_equal_reference),
+             ZK_CASE(test_spans_add_up), ZK_CASE(test_bad_c1), ZK_CASE(test_clean_up))
