@@ -1,12 +1,10 @@
 #include "base/cpus.h"
 
 #include <sched.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
+
+#include "base/cgroup.h"
 
 /* Whole CPUs that quota out of period microseconds amounts to. */
 static unsigned quota_cpus(long long quota, long long period) {
@@ -38,58 +36,14 @@ static unsigned quota_of_folder(const char *folder, bool v2) {
     return quota_cpus(quota, period);
 }
 
-/* Least quota of base/path and its ancestors up to and including base. */
-static unsigned quota_of_chain(const char *base, const char *path, bool v2) {
-    char folder[1280];
-    size_t n_base = strlen(base);
-    if ((size_t)snprintf(folder, sizeof folder, "%s%s", base, path) >= sizeof folder) return 0;
-    unsigned least = 0;
-    for (;;) {
-        unsigned n = quota_of_folder(folder, v2);
-        if (n && (!least || n < least)) least = n;
-        char *slash = strrchr(folder, '/');
-        if (!slash || (size_t)(slash - folder) < n_base) return least;
-        *slash = 0;
-    }
-}
-
-/* Whether the comma-separated list names the controller `cpu`. */
-static bool lists_cpu(const char *list) {
-    for (const char *p = list; *p;) {
-        size_t n = strcspn(p, ",");
-        if (n == 3 && memcmp(p, "cpu", 3) == 0) return true;
-        p += n + (p[n] == ',');
-    }
-    return false;
+static void take_least(void *ctx, const char *folder, bool v2) {
+    unsigned *least = ctx, n = quota_of_folder(folder, v2);
+    if (n && (!*least || n < *least)) *least = n;
 }
 
 unsigned zk_cpus_quota(const char *cgroup_mount, const char *proc_cgroup) {
-    FILE *in = fopen(proc_cgroup, "re");
-    if (!in) return 0;
     unsigned least = 0;
-    char line[1024];
-    while (fgets(line, sizeof line, in)) {
-        /* hierarchy:controllers:path; version 2 is hierarchy 0 with an empty list. */
-        line[strcspn(line, "\n")] = 0;
-        char *controllers = strchr(line, ':');
-        char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-        if (!path) continue;
-        *controllers++ = 0;
-        *path++ = 0;
-        unsigned n = 0;
-        char base[256];
-        if (*controllers == 0) {
-            n = quota_of_chain(cgroup_mount, path, true);
-        } else if (lists_cpu(controllers)) {
-            /* The mount is named after the controller list, with a link `cpu` next to it where the system has one. */
-            const char *names[2] = {controllers, "cpu"};
-            for (int i = 0; i < 2 && !n; i++)
-                if ((size_t)snprintf(base, sizeof base, "%s/%s", cgroup_mount, names[i]) < sizeof base)
-                    n = quota_of_chain(base, path, false);
-        }
-        if (n && (!least || n < least)) least = n;
-    }
-    fclose(in);
+    zk_cgroup_each(cgroup_mount, proc_cgroup, "cpu", take_least, &least);
     return least;
 }
 

@@ -6,9 +6,7 @@
  * its ancestors), rounded up; at least 1. */
 unsigned zk_cpus_usable(void);
 
-/* The quota part alone, in CPUs rounded up; 0 when there is no quota. `cgroup_mount` is the folder that stands for
- * /sys/fs/cgroup, `proc_cgroup` the file that stands for /proc/self/cgroup. A path that is not visible below the mount
- * (a container whose mount already is its own group) is looked up at the nearest ancestor that exists. */
+/* The quota part alone, in CPUs rounded up; 0 when there is no quota. The paths are those of zk_cgroup_each. */
 unsigned zk_cpus_quota(const char *cgroup_mount, const char *proc_cgroup);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/utf8.h"
 
 #define MAX_DEPTH 1024
 
@@ -186,11 +187,11 @@ static inline bool has_special(uint64_t w) {
     return ((w - ones * 0x20) | (quote - ones) | (slash - ones) | w) & highs;
 }
 
+/* A character may be cut by the end of a buffer, so that its bytes are checked one by one. */
 static bool utf8_start(zk_json *json, uint8_t c) {
-    json->utf8_min = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : 0x80;
-    json->utf8_max = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : 0xbf;
-    json->utf8_left = c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
-    return c >= 0xc2 && c <= 0xf4;
+    int n_following = zk_utf8_n_following(&json->utf8_min, &json->utf8_max, c);
+    json->utf8_left = n_following > 0 ? (unsigned)n_following : 0;
+    return n_following > 0;
 }
 
 static size_t utf8_encode(char *out, uint32_t code) {

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/utf8.h"
 
 #define MAX_LEVELS 64
 
@@ -62,25 +63,11 @@ static void new_line(zk_json_writer *w) {
     for (size_t i = 0; i < (size_t)w->indent * w->n_levels; i++) emit(w, " ", 1);
 }
 
-/* Length of the UTF-8 sequence at p, 0 if there is none. */
-static size_t utf8_length(const uint8_t *p, const uint8_t *end) {
-    uint8_t c = *p;
-    size_t n = c < 0x80 ? 1 : c >= 0xc2 && c <= 0xdf ? 2 : (c & 0xf0) == 0xe0 ? 3 : c >= 0xf0 && c <= 0xf4 ? 4 : 0;
-    if (n == 0 || (size_t)(end - p) < n) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((p[i] & 0xc0) != 0x80) return 0;
-    /* overlong, surrogate, beyond U+10FFFF */
-    if ((c == 0xe0 && p[1] < 0xa0) || (c == 0xed && p[1] > 0x9f) || (c == 0xf0 && p[1] < 0x90) ||
-        (c == 0xf4 && p[1] > 0x8f))
-        return 0;
-    return n;
-}
-
 static void emit_quoted(zk_json_writer *w, const char *text, size_t n_text) {
     const uint8_t *p = (const uint8_t *)text, *end = p + n_text, *run = p;
     emit(w, "\"", 1);
     while (p < end) {
-        size_t n = utf8_length(p, end);
+        size_t n = zk_utf8_length(p, (size_t)(end - p));
         if (n && *p >= 0x20 && *p != '"' && *p != '\\' && *p != 0x7f) {
             p += n;
             continue;

@@ -1,13 +1,12 @@
 #include "base/retire.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/cond.h"
 #include "base/mem.h"
-#include "base/span.h"
 
 #define POLL_NS 1000000
 
@@ -84,11 +83,7 @@ static void *worker_main(void *arg) {
             bool progress = release_one(r);
             pthread_mutex_lock(&r->mutex);
             if (progress || r->inbox) continue;
-            struct timespec until;
-            clock_gettime(CLOCK_MONOTONIC, &until);
-            until.tv_nsec += POLL_NS;
-            if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
-            pthread_cond_timedwait(&r->given, &r->mutex, &until);
+            zk_cond_wait_until(&r->given, &r->mutex, zk_now_ns() + POLL_NS);
         } else if (r->stop) {
             break;
         } else {
@@ -107,11 +102,7 @@ cuzk_status zk_retire_create(zk_retire **out, size_t max_items, uint64_t max_byt
     r->max_bytes = max_bytes ? max_bytes : (uint64_t)64 << 30;
     r->inbox_end = &r->inbox;
     pthread_mutex_init(&r->mutex, NULL);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->given, &attributes);
-    pthread_condattr_destroy(&attributes);
+    zk_cond_init(&r->given);
     pthread_cond_init(&r->released, NULL);
     sigset_t all, old;
     sigfillset(&all);

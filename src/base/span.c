@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct zk_span {
     const char *name;
@@ -26,12 +25,6 @@ struct zk_trace {
     span_block *blocks;
     zk_span *root, *open; /* open: innermost open span, NULL once the root is closed */
 };
-
-uint64_t zk_now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static zk_span *span_new(zk_trace *trace, const char *name, bool kernel) {
     if (!trace->blocks || trace->blocks->n == BLOCK_SPANS) {

@@ -9,9 +9,8 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/status.h"
-
-uint64_t zk_now_ns(void); /* CLOCK_MONOTONIC */
 
 typedef struct zk_trace zk_trace;
 typedef struct zk_span zk_span;
@@ -24,14 +23,14 @@ zk_span *zk_trace_root(zk_trace *trace);
 
 /* All functions accept a NULL trace or span and then do nothing. `name` must be a static string or live as long as the
  * trace. Out of memory loses the span, never the work. */
-zk_span *zk_span_open(zk_trace *trace, const char *name);   /* child of the innermost open span */
+zk_span *zk_span_open(zk_trace *trace, const char *name); /* child of the innermost open span */
 zk_span *zk_span_open_kernel(zk_trace *trace, const char *name);
-void zk_span_close(zk_trace *trace, zk_span *span);         /* closes open descendants too */
+void zk_span_close(zk_trace *trace, zk_span *span);              /* closes open descendants too */
 void zk_span_count(zk_span *span, const char *unit, uint64_t n); /* items worked on, for rates in the report */
 
 uint64_t zk_span_duration_ns(const zk_span *span);
 uint64_t zk_span_children_ns(const zk_span *span);
-uint64_t zk_span_unaccounted_ns(const zk_span *span);       /* 0 for a span without children */
+uint64_t zk_span_unaccounted_ns(const zk_span *span); /* 0 for a span without children */
 
 /* The timing tree as text: name, duration, share of the root, rate, and an `unaccounted` line under each span whose
  * children leave more than 0.1 % of the root uncovered, and always under the root. Closes the root if open. */

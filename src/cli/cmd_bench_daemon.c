@@ -112,7 +112,7 @@ static cuzk_status start_proof(run_state *s, slot *k, cuzk_err *err) {
 static bool more_to_start(const run_state *s) {
     if (s->lost) return false;
     if (s->count) return s->n_started < s->count;
-    return zk_now_ns() - s->start_ns < s->duration_s * 1000000000;
+    return zk_now_ns() - s->start_ns < s->duration_s * ZK_SECOND_NS;
 }
 
 static cuzk_status run_proofs(run_state *s, cuzk_err *err) {
@@ -129,7 +129,7 @@ static cuzk_status run_proofs(run_state *s, cuzk_err *err) {
         if (s->count)
             cli_progress(NULL, "proofs", s->n_samples, s->count);
         else
-            cli_progress(NULL, "seconds", (zk_now_ns() - s->start_ns) / 1000000000, s->duration_s);
+            cli_progress(NULL, "seconds", (zk_now_ns() - s->start_ns) / ZK_SECOND_NS, s->duration_s);
     }
     s->end_ns = zk_now_ns();
     cli_progress_end();

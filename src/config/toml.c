@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/utf8.h"
 
 /* A path that holds a table. Explicit: its header was seen; closed: an inline table, nothing may be added. */
 typedef struct table {
@@ -487,26 +488,6 @@ static cuzk_status take_header(parser *ps) {
     return end_of_line(ps, "a table's name");
 }
 
-static bool is_utf8(const char *text, size_t n, size_t *at) {
-    const unsigned char *s = (const unsigned char *)text;
-    for (size_t i = 0; i < n;) {
-        *at = i;
-        size_t k = s[i] < 0x80                    ? 1
-                   : s[i] >= 0xc2 && s[i] < 0xe0  ? 2
-                   : (s[i] & 0xf0) == 0xe0        ? 3
-                   : s[i] >= 0xf0 && s[i] <= 0xf4 ? 4
-                                                  : 0;
-        if (k == 0 || k > n - i) return false;
-        for (size_t j = 1; j < k; j++)
-            if ((s[i + j] & 0xc0) != 0x80) return false;
-        if ((s[i] == 0xe0 && s[i + 1] < 0xa0) || (s[i] == 0xed && s[i + 1] > 0x9f) ||
-            (s[i] == 0xf0 && s[i + 1] < 0x90) || (s[i] == 0xf4 && s[i + 1] > 0x8f))
-            return false;
-        i += k;
-    }
-    return true;
-}
-
 cuzk_status zk_toml_parse(zk_toml **doc, const char *text, size_t n_text, const char *name, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     *doc = NULL;
@@ -514,12 +495,12 @@ cuzk_status zk_toml_parse(zk_toml **doc, const char *text, size_t n_text, const 
     if (!d) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no memory", name);
     d->arena.max_bytes = (size_t)64 << 20;
     parser ps = {.doc = d, .name = name, .p = text, .end = text + n_text, .line = 1, .prefix = "", .err = err};
-    size_t at = 0;
     ps.scratch = zk_malloc(n_text + 1);
     if (!ps.scratch) ZK_GOTO(no_memory(&ps));
     if (n_text > ZK_TOML_MAX_BYTES)
         ZK_GOTO(fail(&ps, "the file has %zu bytes, at most %zu are read", n_text, ZK_TOML_MAX_BYTES));
-    if (!is_utf8(text, n_text, &at)) {
+    size_t at = zk_utf8_valid_bytes(text, n_text);
+    if (at < n_text) {
         for (size_t i = 0; i < at; i++) ps.line += text[i] == '\n';
         ZK_GOTO(fail(&ps, "the text is not UTF-8 (byte 0x%02x)", (unsigned char)text[at]));
     }

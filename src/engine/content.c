@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/rand.h"
 #include "hash/sha256.h"
 
@@ -30,11 +30,8 @@ cuzk_status zk_job_id_make(char job_id[ZK_JOB_ID_BYTES], cuzk_err *err) {
     uint8_t random[8];
     char hex[17];
     ZK_TRY(zk_rand_bytes(random, sizeof random, err));
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     zk_hex_encode(hex, random, sizeof random);
-    snprintf(job_id, ZK_JOB_ID_BYTES, "job-%011" PRIx64 "-%s",
-             ((uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000) & 0xfffffffffff, hex);
+    snprintf(job_id, ZK_JOB_ID_BYTES, "job-%011" PRIx64 "-%s", zk_wall_ms() & 0xfffffffffff, hex);
     return CUZK_OK;
 }
 
@@ -161,8 +158,6 @@ cuzk_status zk_content_commit(zk_content_meta *meta, uint64_t *file_bytes, zk_co
                       content->remaining);
     ZK_GOTO(failed(content, err));
     const char *request_id = request->request_id ? request->request_id : "";
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
     *meta = (zk_content_meta){
         .kind = request->kind,
         .priority = request->priority,
@@ -172,7 +167,7 @@ cuzk_status zk_content_commit(zk_content_meta *meta, uint64_t *file_bytes, zk_co
         .registered_proof = request->registered_proof,
         .sector_number = request->sector_number,
         .miner_id = request->miner_id,
-        .accepted_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000,
+        .accepted_ms = zk_wall_ms(),
     };
     memcpy(meta->magic, meta_magic, sizeof meta->magic);
     memcpy(meta->job_id, content->job_id, sizeof meta->job_id);

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -138,18 +137,12 @@ static cuzk_status make_folders(const zk_engine_options *o, cuzk_err *err) {
     return check_folder("spool folder", content, err);
 }
 
-static uint64_t wall_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static cuzk_status recover_job(void *ctx, const zk_journal_job *kept, cuzk_err *err) {
     engine_job *job = NULL;
     ZK_TRY(engine_job_add(&job, ctx, &kept->meta, kept->file_bytes, err));
     job->recovered = true;
     /* It has waited since it was accepted, not since this start. */
-    uint64_t now_ms = wall_ms(), age_ms = now_ms > kept->meta.accepted_ms ? now_ms - kept->meta.accepted_ms : 0;
+    uint64_t now_ms = zk_wall_ms(), age_ms = now_ms > kept->meta.accepted_ms ? now_ms - kept->meta.accepted_ms : 0;
     job->accepted_ns = job->accepted_ns / 1000000 > age_ms ? job->accepted_ns - age_ms * 1000000 : 0;
     return CUZK_OK;
 }
@@ -201,7 +194,7 @@ static void sweep_spool(zk_engine *engine) {
 }
 
 static void expire_results(zk_engine *engine) {
-    uint64_t ms = wall_ms(), n = 0;
+    uint64_t ms = zk_wall_ms(), n = 0;
     if (ms < engine->options.retention_ms) return;
     cuzk_err err = {0};
     if (engine->journal->ops->expire(&n, engine->journal, ms - engine->options.retention_ms, &err) != CUZK_OK)
@@ -273,11 +266,11 @@ static void *housekeep(void *ctx) {
         fail_orphans(engine);
         if (zk_now_ns() >= next_expire) {
             expire_results(engine);
-            next_expire = zk_now_ns() + EXPIRE_EVERY_S * UINT64_C(1000000000);
+            next_expire = zk_now_ns() + EXPIRE_EVERY_S * ZK_SECOND_NS;
         }
         if (zk_now_ns() >= next_trim) {
             zk_memory_trim();
-            next_trim = zk_now_ns() + TRIM_EVERY_S * UINT64_C(1000000000);
+            next_trim = zk_now_ns() + TRIM_EVERY_S * ZK_SECOND_NS;
         }
         usleep(HOUSEKEEPING_MS * 1000);
     }
@@ -340,16 +333,12 @@ cuzk_status zk_engine_create(zk_engine **out, const zk_engine_options *options, 
     cuzk_status status = CUZK_OK;
     zk_engine *engine = zk_calloc(1, sizeof *engine);
     if (!engine) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the engine");
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&engine->lock, NULL);
     pthread_mutex_init(&engine->submit_lock, NULL);
     pthread_mutex_init(&engine->publics_lock, NULL);
-    pthread_cond_init(&engine->work, &attr);
-    pthread_cond_init(&engine->done, &attr);
-    pthread_cond_init(&engine->warm_work, &attr);
-    pthread_condattr_destroy(&attr);
+    zk_cond_init(&engine->work);
+    zk_cond_init(&engine->done);
+    zk_cond_init(&engine->warm_work);
     engine->start_ns = zk_now_ns();
     init_histograms(engine);
     ZK_GOTO(take_options(engine, options, err));
@@ -430,13 +419,6 @@ void zk_engine_destroy(zk_engine *engine) {
     free(engine);
 }
 
-/* Waits on `done` until the monotonic time; false when it is reached. Needs the lock. */
-static bool wait_done(zk_engine *engine, uint64_t until_ns) {
-    struct timespec t = {(time_t)(until_ns / 1000000000u), (long)(until_ns % 1000000000u)};
-    pthread_cond_timedwait(&engine->done, &engine->lock, &t);
-    return zk_now_ns() < until_ns;
-}
-
 static unsigned n_busy(const zk_engine *engine) {
     unsigned n = 0;
     for (unsigned i = 0; i < engine->n_lanes; i++) n += engine->lanes[i].task.type != TASK_NONE;
@@ -448,7 +430,7 @@ cuzk_status zk_engine_drain(zk_engine *engine, uint64_t timeout_ms, cuzk_err *er
     pthread_mutex_lock(&engine->lock);
     engine->draining = true;
     pthread_cond_broadcast(&engine->work);
-    while (n_busy(engine) && wait_done(engine, until)) {}
+    while (n_busy(engine) && zk_cond_wait_until(&engine->done, &engine->lock, until)) {}
     unsigned left = n_busy(engine);
     pthread_mutex_unlock(&engine->lock);
     if (left)
@@ -684,7 +666,7 @@ static void load_everywhere(zk_engine *engine, engine_key_call *call) {
         uint64_t left = devices_for(&loaded, engine, call) & ~call->devices;
         bool more = left && call->status == CUZK_OK && !engine->stopping && !engine->draining;
         if (!call->n_running && !more) break;
-        wait_done(engine, zk_now_ns() + 1000000000u);
+        zk_cond_wait_until(&engine->done, &engine->lock, zk_now_ns() + ZK_SECOND_NS);
     }
     for (at = &engine->key_calls; *at != call; at = &(*at)->next) {}
     *at = call->next;
@@ -745,7 +727,7 @@ cuzk_status zk_engine_evict(bool *was_loaded, uint64_t *freed_bytes, zk_engine *
         for (;;) { /* until it is really free */
             engine_circuit *c = engine_lane_circuit(&engine->lanes[i], kind, sector_bytes);
             if (!c || !c->evict_wanted || engine->stopping) break;
-            wait_done(engine, zk_now_ns() + 100000000u);
+            zk_cond_wait_until(&engine->done, &engine->lock, zk_now_ns() + 100 * ZK_MS_NS);
         }
     pthread_mutex_unlock(&engine->lock);
     return status;

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "base/cond.h"
 #include "engine/engine.h"
 #include "engine/ipc.h"
 #include "engine/journal.h"

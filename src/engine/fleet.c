@@ -11,7 +11,6 @@
 #include "engine/circuits.h"
 #include "engine/engine_impl.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 enum { WAIT_MS = 250, SYNC_EVERY_S = 10, BEATS_IN_LEASE = 4, MAX_CHANGES = 256, NO_KEYS_S = 60, NO_CONTENT_S = 10 };
 
 /* Ids of jobs; `all`: too many, or not known which. */
@@ -222,9 +221,9 @@ static cuzk_status fetch(zk_engine *engine, const engine_job *job, cuzk_err *err
 
 /* How long this engine leaves the job alone. */
 static uint64_t not_now(cuzk_status status, const zk_journal_take *take) {
-    if (status == CUZK_NOT_FOUND) return NO_KEYS_S * SECOND_NS;
-    if (status != CUZK_OK) return (take->grant == ZK_JOURNAL_TAKEN ? NO_CONTENT_S : 1) * SECOND_NS;
-    return take->grant == ZK_JOURNAL_TAKEN ? SECOND_NS : take->retry_ms * 1000000;
+    if (status == CUZK_NOT_FOUND) return NO_KEYS_S * ZK_SECOND_NS;
+    if (status != CUZK_OK) return (take->grant == ZK_JOURNAL_TAKEN ? NO_CONTENT_S : 1) * ZK_SECOND_NS;
+    return take->grant == ZK_JOURNAL_TAKEN ? ZK_SECOND_NS : take->retry_ms * 1000000;
 }
 
 static void tell_why_not(zk_engine *engine, const engine_job *job, cuzk_status status, const cuzk_err *err) {
@@ -447,10 +446,10 @@ void *engine_fleet_main(void *ctx) {
         if (status == CUZK_OK && (beat || !was_lost)) {
             bool sync = now >= next_sync || was_lost;
             status = follow(engine, &changes, sync, &err);
-            if (sync && status == CUZK_OK) next_sync = now + SYNC_EVERY_S * SECOND_NS;
+            if (sync && status == CUZK_OK) next_sync = now + SYNC_EVERY_S * ZK_SECOND_NS;
         }
         if (beat || status != CUZK_OK) {
-            next_beat = now + (status == CUZK_OK ? lease_ms * 1000000 / BEATS_IN_LEASE : SECOND_NS);
+            next_beat = now + (status == CUZK_OK ? lease_ms * 1000000 / BEATS_IN_LEASE : ZK_SECOND_NS);
             tell_connection(engine, status, &err);
         }
         if (status != CUZK_OK) next_sync = 0;

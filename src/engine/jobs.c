@@ -272,7 +272,7 @@ static void fire_watches(zk_engine *engine, engine_job *job, bool written) {
         remove_job(engine, job);
     } else {
         job->phase = ENGINE_UNWRITTEN;
-        job->retry_end_ns = zk_now_ns() + 1000000000u;
+        job->retry_end_ns = zk_now_ns() + ZK_SECOND_NS;
     }
     pthread_cond_broadcast(&engine->work);
     pthread_cond_broadcast(&engine->done);
@@ -482,28 +482,19 @@ static void await_fired(void *ctx, const zk_result *result) {
     pthread_mutex_unlock(&a->lock);
 }
 
-static void cond_init_monotonic(pthread_cond_t *cond) {
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(cond, &attr);
-    pthread_condattr_destroy(&attr);
-}
-
 cuzk_status zk_engine_await(zk_result *result, zk_engine *engine, const char *job_id, uint64_t timeout_ms,
                             bool (*gave_up)(void *ctx), void *ctx, cuzk_err *err) {
     awaiter a = {.lock = PTHREAD_MUTEX_INITIALIZER, .result = result};
     *result = (zk_result){0};
-    cond_init_monotonic(&a.fired);
+    zk_cond_init(&a.fired);
     uint64_t start = zk_now_ns(), limit = timeout_ms > UINT64_MAX / 2000000 ? 0 : timeout_ms * 1000000;
     cuzk_status status = zk_engine_watch(NULL, engine, job_id, await_fired, &a, err);
     zk_outcome early = ZK_OUTCOME_UNKNOWN;
     pthread_mutex_lock(&a.lock);
     while (status == CUZK_OK && !a.done && early == ZK_OUTCOME_UNKNOWN) {
-        uint64_t now = zk_now_ns(), until = now + (gave_up ? 100000000u : UINT64_C(3600000000000));
+        uint64_t now = zk_now_ns(), until = now + (gave_up ? 100 * ZK_MS_NS : 3600 * ZK_SECOND_NS);
         if (limit && until > start + limit) until = start + limit;
-        struct timespec t = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
-        pthread_cond_timedwait(&a.fired, &a.lock, &t);
+        zk_cond_wait_until(&a.fired, &a.lock, until);
         if (a.done) break;
         if (limit && zk_now_ns() >= start + limit) early = ZK_OUTCOME_TIMEOUT;
         if (gave_up && gave_up(ctx)) early = ZK_OUTCOME_INTERRUPTED;

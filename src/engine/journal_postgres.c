@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/rand.h"
 #include "engine/journal_postgres.h"
 
@@ -380,9 +380,7 @@ static cuzk_status journal_each_partition(zk_journal *journal, const char *job_i
 static cuzk_status journal_expire(uint64_t *n, zk_journal *journal, uint64_t ended_before_ms, cuzk_err *err) {
     PGresult *r = NULL;
     zk_pg_values v = {0};
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t now_ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000, day_ms = 86400000;
+    uint64_t now_ms = zk_wall_ms(), day_ms = 86400000;
     /* As an age, for the clock of the server; a time to come is as good as tomorrow. */
     int64_t age_ms = ended_before_ms > now_ms
                          ? -(int64_t)(ended_before_ms - now_ms < day_ms ? ended_before_ms - now_ms : day_ms)

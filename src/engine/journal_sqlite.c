@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 
 /* Numbers that may use all 64 bits (sector numbers, miners) are stored as the signed number of the same bits. */
 static const char schema[] =
@@ -322,12 +323,6 @@ static cuzk_status journal_partition_done(bool *kept, zk_journal *journal, const
     return finish(self, &b, "keeping a partition", SQLITE_DONE, err);
 }
 
-static uint64_t wall_ms(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static cuzk_status journal_end(bool *ended, zk_journal *journal, const char *job_id, const zk_journal_end *end,
                                cuzk_err *err) {
     sqlite_journal *self = self_of(journal);
@@ -337,7 +332,7 @@ static cuzk_status journal_end(bool *ended, zk_journal *journal, const char *job
     bool open = b.code == SQLITE_OK;
     put_text(&b, job_id, strlen(job_id));
     put_u64(&b, (uint64_t)end->state);
-    put_u64(&b, wall_ms());
+    put_u64(&b, zk_wall_ms());
     put_u64(&b, (uint64_t)end->status);
     put_text(&b, end->message ? end->message : "", end->message ? strlen(end->message) : 0);
     put_blob(&b, end->proof, end->n_proof);

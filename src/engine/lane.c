@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -16,7 +15,6 @@
 #include "engine/memory.h"
 #include "groth16/prepared_params.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 enum { CANCEL_GRACE_S = 30, MAX_START_FAILURES = 5, MAX_START_DELAYS = 120 };
 
 static void lock(engine_lane *lane) { pthread_mutex_lock(&lane->engine->lock); }
@@ -140,10 +138,7 @@ static cuzk_status answer_reserve(engine_lane *lane, const zk_ipc_message *asked
         }
         lane->waiting_memory = true;
         engine_balance(engine);
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += 1;
-        pthread_cond_timedwait(&engine->work, &engine->lock, &until);
+        zk_cond_wait_until(&engine->work, &engine->lock, zk_now_ns() + ZK_SECOND_NS);
     }
     if (lane->waiting_memory) {
         lane->waiting_memory = false;
@@ -346,7 +341,7 @@ static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text,
             lane->task.cancel_sent_ns = zk_now_ns();
             engine_balance(engine); /* it must run to stop */
             if (zk_ipc_send(lane->fd, &cancel, NULL, 0, NULL) != CUZK_OK) status = CUZK_IO;
-        } else if (lane->task.cancel && zk_now_ns() - lane->task.cancel_sent_ns > CANCEL_GRACE_S * SECOND_NS) {
+        } else if (lane->task.cancel && zk_now_ns() - lane->task.cancel_sent_ns > CANCEL_GRACE_S * ZK_SECOND_NS) {
             return ZK_FAIL(err, CUZK_IO, "the worker did not stop within %d s", CANCEL_GRACE_S);
         }
         if (status == CUZK_EXHAUSTED) {
@@ -470,7 +465,7 @@ static void look_after_idle(engine_lane *lane) {
 static void start_failed(engine_lane *lane, const cuzk_err *err) {
     zk_engine *engine = lane->engine;
     uint64_t n = ++lane->start_failures;
-    lane->not_before_ns = zk_now_ns() + (n < MAX_START_DELAYS ? n : MAX_START_DELAYS) * (SECOND_NS / 2);
+    lane->not_before_ns = zk_now_ns() + (n < MAX_START_DELAYS ? n : MAX_START_DELAYS) * (ZK_SECOND_NS / 2);
     if (lane->broken) lane->state = ZK_WORKER_RETIRED;
     if (engine->stopping || lane->broken) return;
     ZK_LOG_ERROR("worker does not start", zk_kv_u64("worker", lane->id), zk_kv_str("error", err->message));
@@ -532,10 +527,7 @@ void *engine_lane_main(void *ctx) {
             continue;
         }
         look_after_idle(lane);
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += 1;
-        pthread_cond_timedwait(&engine->work, &engine->lock, &until);
+        zk_cond_wait_until(&engine->work, &engine->lock, zk_now_ns() + ZK_SECOND_NS);
     }
     say_goodbye(lane);
     unlock(lane);

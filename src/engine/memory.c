@@ -7,6 +7,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "engine/memory.h"
 
 static uint64_t read_number(const char *path) {
@@ -20,68 +21,40 @@ static uint64_t read_number(const char *path) {
 
 static uint64_t least(uint64_t a, uint64_t b) { return !a ? b : !b || a < b ? a : b; }
 
-/* Least limit of base/path and its ancestors up to and including base. A path that is not visible below the mount (a
- * container whose mount is its own group) is looked up at the ancestors that exist. */
-static uint64_t limit_of_chain(const char *base, const char *path, const char *file) {
-    char folder[1280], name[1400];
-    size_t n_base = strlen(base);
-    if ((size_t)snprintf(folder, sizeof folder, "%s%s", base, path) >= sizeof folder) return 0;
-    uint64_t limit = 0;
-    for (;;) {
-        snprintf(name, sizeof name, "%s/%s", folder, file);
-        limit = least(limit, read_number(name));
-        char *slash = strrchr(folder, '/');
-        if (!slash || (size_t)(slash - folder) < n_base) return limit;
-        *slash = 0;
-    }
+static void take_limit(uint64_t *limit, const char *folder, const char *file) {
+    char path[1400];
+    if ((size_t)snprintf(path, sizeof path, "%s/%s", folder, file) < sizeof path)
+        *limit = least(*limit, read_number(path));
+}
+
+static void take_limits(void *ctx, const char *folder, bool v2) {
+    uint64_t *limit = ctx;
+    if (!v2) take_limit(limit, folder, "memory.limit_in_bytes");
+    if (v2) take_limit(limit, folder, "memory.max");
+    if (v2) take_limit(limit, folder, "memory.high");
 }
 
 uint64_t zk_memory_group_limit(const char *cgroup_mount, const char *proc_cgroup) {
-    FILE *in = fopen(proc_cgroup, "re");
-    if (!in) return 0;
     uint64_t limit = 0;
-    char line[1024], base[256];
-    while (fgets(line, sizeof line, in)) {
-        /* hierarchy:controllers:path; version 2 is hierarchy 0 with an empty list. */
-        line[strcspn(line, "\n")] = 0;
-        char *controllers = strchr(line, ':');
-        char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-        if (!path) continue;
-        *controllers++ = 0;
-        *path++ = 0;
-        if (*controllers == 0) {
-            limit = least(limit, limit_of_chain(cgroup_mount, path, "memory.max"));
-            limit = least(limit, limit_of_chain(cgroup_mount, path, "memory.high"));
-        } else if (strcmp(controllers, "memory") == 0 &&
-                   (size_t)snprintf(base, sizeof base, "%s/memory", cgroup_mount) < sizeof base) {
-            limit = least(limit, limit_of_chain(base, path, "memory.limit_in_bytes"));
-        }
-    }
-    fclose(in);
+    zk_cgroup_each(cgroup_mount, proc_cgroup, "memory", take_limits, &limit);
     return limit;
 }
 
-uint64_t zk_memory_machine(void) {
+/* The line "NAME: N kB" of /proc/meminfo, in bytes. */
+static uint64_t read_meminfo(const char *name) {
     FILE *in = fopen("/proc/meminfo", "re");
     if (!in) return 0;
     char line[256];
+    size_t n_name = strlen(name);
     uint64_t kib = 0;
     while (fgets(line, sizeof line, in))
-        if (sscanf(line, "MemTotal: %" SCNu64, &kib) == 1) break;
+        if (strncmp(line, name, n_name) == 0 && sscanf(line + n_name, ": %" SCNu64, &kib) == 1) break;
     fclose(in);
     return kib * 1024;
 }
 
-uint64_t zk_memory_available(void) {
-    FILE *in = fopen("/proc/meminfo", "re");
-    if (!in) return 0;
-    char line[256];
-    uint64_t kib = 0;
-    while (fgets(line, sizeof line, in))
-        if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1) break;
-    fclose(in);
-    return kib * 1024;
-}
+uint64_t zk_memory_machine(void) { return read_meminfo("MemTotal"); }
+uint64_t zk_memory_available(void) { return read_meminfo("MemAvailable"); }
 
 static void read_statm(uint64_t *resident, uint64_t *files, int pid) {
     char path[64];

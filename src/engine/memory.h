@@ -7,8 +7,7 @@
 /* MemTotal and MemAvailable; 0 if they cannot be read. */
 uint64_t zk_memory_machine(void);
 uint64_t zk_memory_available(void);
-/* Least limit of this group and its ancestors, version 1 or 2; 0: none. `cgroup_mount` is the folder that stands for
- * /sys/fs/cgroup, `proc_cgroup` the file that stands for /proc/self/cgroup. */
+/* Least limit of this process's control group and its ancestors; 0: none. The paths are those of zk_cgroup_each. */
 uint64_t zk_memory_group_limit(const char *cgroup_mount, const char *proc_cgroup);
 /* Resident set; 0 if there is no such process. */
 uint64_t zk_memory_of_process(int pid);

@@ -8,7 +8,6 @@
 #include "base/span.h"
 #include "engine/engine_impl.h"
 
-#define SECOND_NS UINT64_C(1000000000)
 enum { MAX_WRONG = 2 };
 
 static void lock(engine_lane *lane) { pthread_mutex_lock(&lane->engine->lock); }
@@ -87,7 +86,7 @@ static bool tell_prepared(engine_lane *lane, const zk_ipc_message *done) {
     if (status == CUZK_OK) return true;
     ZK_LOG_WARN("the fleet could not be told of a job's partitions; it is prepared again",
                 zk_kv_str("job", job->meta.job_id), zk_kv_str("error", err.message));
-    engine_give_back(lane, false, SECOND_NS);
+    engine_give_back(lane, false, ZK_SECOND_NS);
     return false;
 }
 
@@ -273,7 +272,7 @@ static void too_large(engine_lane *lane, cuzk_status status, const char *message
 static void rest(engine_lane *lane) {
     unsigned n = ++lane->first->n_bad;
     if (n < 2 || !lane->task.job || !engine_another_suits(lane, lane->task.job)) return;
-    lane->first->not_before_ns = zk_now_ns() + ((uint64_t)1 << (n < 7 ? n - 2 : 5)) * SECOND_NS;
+    lane->first->not_before_ns = zk_now_ns() + ((uint64_t)1 << (n < 7 ? n - 2 : 5)) * ZK_SECOND_NS;
 }
 
 bool engine_mistrusts(const zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes) {
@@ -328,7 +327,7 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
         engine_give_back(lane, false, 0);
         return true;
     case CUZK_CLASS_IO: /* a disk of this machine; another may do */
-        if (!zk_journal_is_shared(engine->journal) || !engine_give_back(lane, true, SECOND_NS))
+        if (!zk_journal_is_shared(engine->journal) || !engine_give_back(lane, true, ZK_SECOND_NS))
             engine_fail_job(lane, status, done->message);
         return true;
     case CUZK_CLASS_RESOURCE:
@@ -337,7 +336,7 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
             return true;
         }
         if (status == CUZK_EXHAUSTED) {
-            engine_give_back(lane, false, SECOND_NS);
+            engine_give_back(lane, false, ZK_SECOND_NS);
             return true;
         }
         if (lane->task.type == TASK_PROVE && !engine_device_is_cpu(lane->on) && engine_another_suits(lane, job)) {
@@ -345,7 +344,7 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
             engine_give_back(lane, true, 0);
             return true;
         }
-        if (!engine_give_back(lane, true, SECOND_NS)) engine_fail_job(lane, status, done->message);
+        if (!engine_give_back(lane, true, ZK_SECOND_NS)) engine_fail_job(lane, status, done->message);
         return true;
     case CUZK_CLASS_DEVICE:
         rest(lane);

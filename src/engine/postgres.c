@@ -12,8 +12,6 @@
 /* The server gives a statement up after STATEMENT_MS; a server that says nothing at all is given up after ANSWER_MS. */
 enum { STATEMENT_MS = 15000, ANSWER_MS = 20000, FIRST_WAIT_MS = 250, MAX_WAIT_MS = 10000 };
 
-#define MS UINT64_C(1000000)
-
 /* ---- the connection ---- */
 
 void zk_pg_link_init(zk_pg_link *link, const char *dsn, const char *name) {
@@ -81,7 +79,7 @@ static cuzk_status connect_now(zk_pg_link *link, cuzk_err *err) {
     disconnect(link);
     uint64_t wait_ms = link->n_failures < 8 ? (uint64_t)FIRST_WAIT_MS << link->n_failures : MAX_WAIT_MS;
     link->n_failures++;
-    link->not_before_ns = zk_now_ns() + (wait_ms < MAX_WAIT_MS ? wait_ms : MAX_WAIT_MS) * MS;
+    link->not_before_ns = zk_now_ns() + (wait_ms < MAX_WAIT_MS ? wait_ms : MAX_WAIT_MS) * ZK_MS_NS;
     return unreachable(link, err);
 }
 
@@ -139,7 +137,7 @@ void zk_pg_bytes(zk_pg_values *v, const void *data, size_t n) { ++*put(v, data, 
 
 /* Until the answer is there; false: the connection is lost or nothing comes. */
 static bool await_answer(zk_pg_link *link) {
-    uint64_t until = zk_now_ns() + ANSWER_MS * MS;
+    uint64_t until = zk_now_ns() + ANSWER_MS * ZK_MS_NS;
     for (;;) {
         int unsent = PQflush(link->conn);
         if (unsent < 0) return false;
@@ -150,7 +148,7 @@ static bool await_answer(zk_pg_link *link) {
             zk_pg_lost(link, "no answer");
             return false;
         }
-        if (poll(&p, 1, (int)((until - now) / MS) + 1) > 0 && (p.revents & (POLLIN | POLLERR | POLLHUP)) &&
+        if (poll(&p, 1, (int)((until - now) / ZK_MS_NS) + 1) > 0 && (p.revents & (POLLIN | POLLERR | POLLHUP)) &&
             !PQconsumeInput(link->conn))
             return false;
     }

@@ -124,7 +124,7 @@ bool engine_another_suits(const engine_lane *lane, const engine_job *job) {
 /* The next try of a partition is another device's, also if that is busy: a device that is broken is free soon, and
  * would use up all tries. Not for ever, though. */
 static bool is_left_to_others(const engine_partition *p, const engine_lane *lane, const engine_job *job, uint64_t now) {
-    const uint64_t patience_ns = UINT64_C(120) * 1000000000;
+    const uint64_t patience_ns = 120 * ZK_SECOND_NS;
     return p->failed_on && p->failed_on == lane->on && now - p->failed_ns < patience_ns &&
            engine_another_suits(lane, job);
 }

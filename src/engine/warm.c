@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -235,10 +234,7 @@ static void *keep_warm(void *ctx) {
         want_queued(engine);
         for (unsigned i = 0; i < engine->n_warm && !engine->stopping; i++) look_after(engine, &engine->warm[i]);
         if (engine->stopping) break;
-        struct timespec until;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += PERIOD_MS / 1000;
-        pthread_cond_timedwait(&engine->warm_work, &engine->lock, &until);
+        zk_cond_wait_until(&engine->warm_work, &engine->lock, zk_now_ns() + PERIOD_MS * ZK_MS_NS);
     }
     for (unsigned i = 0; i < engine->n_warm; i++) close_file(engine, &engine->warm[i], false);
     unlock(engine);

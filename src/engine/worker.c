@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/cancel.h"
+#include "base/cond.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -315,7 +316,7 @@ static worker *create(const zk_worker_options *options) {
     w->options = options;
     w->n_lanes = n_lanes;
     pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->changed, NULL);
+    zk_cond_init(&w->changed);
     for (unsigned i = 0; i < n_lanes; i++) {
         worker_lane *lane = &w->lanes[i];
         lane->w = w;

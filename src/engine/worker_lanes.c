@@ -4,9 +4,9 @@
  * streamed, the first lane gets several provers in their place, which work together (worker_prove.c). */
 #include <errno.h>
 #include <inttypes.h>
-#include <time.h>
 
 #include "base/cancel.h"
+#include "base/cond.h"
 #include "base/log.h"
 #include "engine/worker_impl.h"
 
@@ -25,12 +25,7 @@ static cuzk_status await_beside(worker_lane *self, cuzk_err *err) {
     pthread_mutex_lock(&w->lock);
     w->narrowed = true;
     while (w->beside_busy && status == CUZK_OK) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 20000000;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&w->changed, &w->lock, &until);
+        zk_cond_wait_until(&w->changed, &w->lock, zk_now_ns() + 20 * ZK_MS_NS); /* or cancelled meanwhile */
         status = zk_cancel_check(NULL, "load", err);
     }
     pthread_mutex_unlock(&w->lock);

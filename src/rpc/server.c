@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/cond.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/span.h"
@@ -22,11 +23,11 @@
 #include "rpc/deadlocks.h"
 #include "rpc/handover.h"
 
-#define N_ARMED 64                           /* calls that may arrive before a thread has looked */
-#define END_GRACE_NS ((uint64_t)5000000000)  /* for calls still sending when the server ends */
-#define IDLE_GRACE_NS ((uint64_t)1000000000) /* then, for clients that do not answer: the core would wait for 20 s */
-#define ARM_AGAIN_NS ((uint64_t)250000000)
-#define ROUND_NS ((uint64_t)500000000) /* a serving thread that nothing happens to says so this often */
+#define N_ARMED 64                      /* calls that may arrive before a thread has looked */
+#define END_GRACE_NS (5 * ZK_SECOND_NS) /* for calls still sending when the server ends */
+#define IDLE_GRACE_NS ZK_SECOND_NS      /* then, for clients that do not answer: the core would wait for 20 s */
+#define ARM_AGAIN_NS (250 * ZK_MS_NS)
+#define ROUND_NS (500 * ZK_MS_NS) /* a serving thread that nothing happens to says so this often */
 
 /* ---- blocking tasks ---- */
 
@@ -255,8 +256,7 @@ static void *timer_main(void *arg) {
         if (until == UINT64_MAX) {
             pthread_cond_wait(&s->timer_wake, &s->mutex);
         } else {
-            struct timespec at = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
-            pthread_cond_timedwait(&s->timer_wake, &s->mutex, &at);
+            zk_cond_wait_until(&s->timer_wake, &s->mutex, until);
         }
     }
     pthread_mutex_unlock(&s->mutex);
@@ -388,15 +388,11 @@ cuzk_status zk_rpc_server_create(zk_rpc_server **server, zk_engine *engine, cons
     zk_rpc_core_log(ZK_LOG_WARN);
     zk_rpc_no_deadlock_search();
     grpc_init();
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&s->mutex, NULL);
     pthread_mutex_init(&s->task_mutex, NULL);
-    pthread_cond_init(&s->timer_wake, &monotonic);
+    zk_cond_init(&s->timer_wake);
     pthread_cond_init(&s->task_wake, NULL);
-    pthread_cond_init(&s->task_idle, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pthread_cond_init(&s->task_idle, NULL);
     s->engine = engine;
     s->task_last = &s->task_first;
     s->timer_until_ns = UINT64_MAX;

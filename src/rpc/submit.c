@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/bytes.h"
+#include "base/utf8.h"
 #include "rpc/call.h"
 
 typedef struct walker {
@@ -73,24 +73,6 @@ static cuzk_status take_length(walker *w, uint64_t *n) {
     return *n > w->left ? malformed(w, "a field is longer than the message") : CUZK_OK;
 }
 
-static bool is_utf8(const uint8_t *s, size_t n) {
-    for (size_t i = 0; i < n;) {
-        size_t k = s[i] < 0x80                    ? 1
-                   : s[i] >= 0xc2 && s[i] < 0xe0  ? 2
-                   : (s[i] & 0xf0) == 0xe0        ? 3
-                   : s[i] >= 0xf0 && s[i] <= 0xf4 ? 4
-                                                  : 0;
-        if (k == 0 || k > n - i) return false;
-        for (size_t j = 1; j < k; j++)
-            if ((s[i + j] & 0xc0) != 0x80) return false;
-        if ((s[i] == 0xe0 && s[i + 1] < 0xa0) || (s[i] == 0xed && s[i + 1] > 0x9f) ||
-            (s[i] == 0xf0 && s[i + 1] < 0x90) || (s[i] == 0xf4 && s[i + 1] > 0x8f))
-            return false;
-        i += k;
-    }
-    return true;
-}
-
 static cuzk_status take_request_id(walker *w, zk_rpc_submit *s) {
     uint64_t n = 0;
     ZK_TRY(take_length(w, &n));
@@ -100,7 +82,7 @@ static cuzk_status take_request_id(walker *w, zk_rpc_submit *s) {
     ZK_TRY(take(w, (uint8_t *)s->request_id, (size_t)n));
     s->request_id[n] = 0;
     if (memchr(s->request_id, 0, (size_t)n)) return malformed(w, "request_id: a zero byte in the text");
-    if (!is_utf8((const uint8_t *)s->request_id, (size_t)n)) return malformed(w, "request_id: the text is not UTF-8");
+    if (zk_utf8_valid_bytes(s->request_id, (size_t)n) < n) return malformed(w, "request_id: the text is not UTF-8");
     return CUZK_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Status codes, log lines, random bytes, cancel flags. */
+/* Status codes, log lines, random bytes, cancel flags, UTF-8, waits with a limit. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "base/cond.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "base/rand.h"
 #include "base/status.h"
+#include "base/utf8.h"
 #include "zk_test.h"
 
 static void test_status(void) {
@@ -220,6 +222,86 @@ static void test_cancel(void) {
     ZK_CHECK(!zk_cancel_requested(&one));
 }
 
+/* ---- UTF-8 ---- */
+
+/* By the definition: the bits of the bytes make a number, which must have needed that many, and be a character's. */
+static size_t utf8_by_definition(const uint8_t *p, size_t n) {
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned n_ones = 0;
+    while (n_ones < 8 && *p >> (7 - n_ones) & 1) n_ones++;
+    size_t length = n_ones ? n_ones : 1;
+    if (n_ones == 1 || n_ones > 4 || length > n) return 0;
+    uint32_t code = n_ones ? *p & (0x7fu >> n_ones) : *p;
+    for (size_t i = 1; i < length; i++) {
+        if (p[i] >> 6 != 2) return 0;
+        code = code << 6 | (p[i] & 0x3f);
+    }
+    bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    return code < least[length] || code > 0x10ffff || surrogate ? 0 : length;
+}
+
+static void test_utf8_length(void) {
+    size_t n_good[5] = {0};
+    for (uint32_t three = 0; three < 1u << 24; three++) { /* every three bytes, behind them the edges of a fourth */
+        static const uint8_t fourths[] = {0x7f, 0x80, 0xbf, 0xc0};
+        uint8_t p[4] = {(uint8_t)(three >> 16), (uint8_t)(three >> 8), (uint8_t)three, fourths[three % 4]};
+        size_t length = zk_utf8_length(p, 4);
+        if (length != utf8_by_definition(p, 4)) ZK_FAIL_CASE("%02x %02x %02x %02x", p[0], p[1], p[2], p[3]);
+        n_good[length]++;
+    }
+    for (int i = 0; i < 5; i++) ZK_CHECK(n_good[i] > 0);
+    const uint8_t *clef = (const uint8_t *)"\xf0\x9d\x84\x9e";
+    for (size_t n = 0; n < 4; n++) ZK_CHECK(zk_utf8_length(clef, n) == 0); /* cut off */
+    ZK_CHECK(zk_utf8_length(clef, 4) == 4 && zk_utf8_length(clef, 5) == 4);
+}
+
+static void test_utf8_valid_bytes(void) {
+    ZK_CHECK(zk_utf8_valid_bytes("", 0) == 0 && zk_utf8_valid_bytes("abc", 3) == 3);
+    ZK_CHECK(zk_utf8_valid_bytes("a\xc3\xa9", 3) == 3 && zk_utf8_valid_bytes("a\xc3\xa9", 2) == 1);
+    ZK_CHECK(zk_utf8_valid_bytes("a\xff"
+                                 "b",
+                                 3) == 1 &&
+             zk_utf8_valid_bytes("\xa9", 1) == 0);
+}
+
+/* ---- waits with a limit ---- */
+
+typedef struct waiting {
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    bool told;
+} waiting;
+
+static void *tell(void *ctx) {
+    waiting *w = ctx;
+    pthread_mutex_lock(&w->mutex);
+    w->told = true;
+    pthread_cond_signal(&w->cond);
+    pthread_mutex_unlock(&w->mutex);
+    return NULL;
+}
+
+static void test_cond_wait_until(void) {
+    waiting w = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    pthread_t thread;
+    zk_cond_init(&w.cond);
+    pthread_mutex_lock(&w.mutex);
+    uint64_t until = zk_now_ns() + 20 * ZK_MS_NS;
+    unsigned n_early = 0; /* by another clock the time would be over at once, again and again */
+    while (zk_cond_wait_until(&w.cond, &w.mutex, until)) n_early++;
+    ZK_CHECKF(zk_now_ns() >= until && n_early < 100, "%u returns before the time", n_early);
+    ZK_CHECK(!zk_cond_wait_until(&w.cond, &w.mutex, 0)); /* long ago */
+    ZK_CHECK(pthread_create(&thread, NULL, tell, &w) == 0);
+    until = zk_now_ns() + 600 * ZK_SECOND_NS;
+    bool in_time = true;
+    while (!w.told && in_time) in_time = zk_cond_wait_until(&w.cond, &w.mutex, until);
+    pthread_mutex_unlock(&w.mutex);
+    pthread_join(thread, NULL);
+    pthread_cond_destroy(&w.cond);
+    ZK_CHECK(w.told && in_time);
+}
+
 ZK_TEST_MAIN(ZK_CASE(test_status), ZK_CASE(test_log_lines), ZK_CASE(test_log_levels), ZK_CASE(test_log_context),
              ZK_CASE(test_log_json), ZK_CASE(test_log_long), ZK_CASE(test_log_threads), ZK_CASE(test_rand),
-             ZK_CASE(test_cancel))
+             ZK_CASE(test_cancel), ZK_CASE(test_utf8_length), ZK_CASE(test_utf8_valid_bytes),
+             ZK_CASE(test_cond_wait_until))

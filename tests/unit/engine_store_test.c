@@ -314,6 +314,10 @@ static void test_memory_groups(void) {
     write_text(test_path("cgroup/memory/x/memory.limit_in_bytes"), "1000\n");
     write_text(test_path("self"), "5:cpu,cpuacct:/x\n4:memory:/x/not/visible\n");
     ZK_CHECK(zk_memory_group_limit(mount, test_path("self")) == 1000);
+    write_text(test_path("self"), "4:hugetlb,memory:/x\n"); /* mounted together, with a link `memory` */
+    ZK_CHECK(zk_memory_group_limit(mount, test_path("self")) == 1000);
+    write_text(test_path("self"), "4:memory_recursiveprot,cpu:/x\n");
+    ZK_CHECK(zk_memory_group_limit(mount, test_path("self")) == 0);
     ZK_CHECK(zk_memory_group_limit(mount, test_path("none")) == 0);
     ZK_CHECK(zk_engine_memory_auto() > 0 && zk_memory_of_process(getpid()) > 4096);
 }
