@@ -17,12 +17,28 @@ static void keep_warning(void *ctx, const char *text) {
     if (w->n < 256 && asprintf(&w->texts[w->n], "%s", text) >= 0) w->n++;
 }
 
-static void print_values(const zk_config *config) {
-    char value[1024];
-    for (size_t i = 0; i < zk_config_n_keys; i++)
-        if (!(zk_config_keys[i].flags & ZK_CONFIG_DEPRECATED))
-            printf("%-34s = %-34s # %s\n", zk_config_keys[i].name, zk_config_format(value, sizeof value, config, i),
-                   config->sources[i]);
+/* Calls put for each key that has an effect. */
+static cuzk_status each_value(const zk_config *config,
+                              void (*put)(void *ctx, const char *name, const char *value, const char *source),
+                              void *ctx, cuzk_err *err) {
+    for (size_t i = 0; i < zk_config_n_keys; i++) {
+        if (zk_config_keys[i].flags & ZK_CONFIG_DEPRECATED) continue;
+        char *value = zk_config_format(config, i);
+        if (!value) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: no memory for its value", zk_config_keys[i].name);
+        put(ctx, zk_config_keys[i].name, value, config->sources[i]);
+        free(value);
+    }
+    return CUZK_OK;
+}
+
+static void print_value(void *unused, const char *name, const char *value, const char *source) {
+    (void)unused;
+    printf("%-34s = %-34s # %s\n", name, value, source);
+}
+
+static void put_value(void *json, const char *name, const char *value, const char *source) {
+    (void)source;
+    zk_json_put_string(json, name, value);
 }
 
 static int run_check(const cli_command *self, int argc, char **argv) {
@@ -45,18 +61,16 @@ static int run_check(const cli_command *self, int argc, char **argv) {
     ZK_GOTO(zk_config_check(config, keep_warning, &w, &err));
     if (json_wanted) {
         zk_json_writer *json = cli_json_begin();
-        char value[1024];
         zk_json_begin_object(json, "values");
-        for (size_t i = 0; i < zk_config_n_keys; i++)
-            if (!(zk_config_keys[i].flags & ZK_CONFIG_DEPRECATED))
-                zk_json_put_string(json, zk_config_keys[i].name, zk_config_format(value, sizeof value, config, i));
+        status = each_value(config, put_value, json, &err);
         zk_json_end(json);
         zk_json_begin_array(json, "warnings");
         for (size_t i = 0; i < w.n; i++) zk_json_put_string(json, NULL, w.texts[i]);
         zk_json_end(json);
-        ZK_GOTO(cli_json_end(json, &err));
+        cuzk_status written = cli_json_end(json, &err);
+        if (status == CUZK_OK) status = written;
     } else {
-        print_values(config);
+        ZK_GOTO(each_value(config, print_value, NULL, &err));
         for (size_t i = 0; i < w.n; i++) fprintf(stderr, "warning: %s\n", w.texts[i]);
     }
 out:

@@ -144,7 +144,7 @@ static void apply_logging(const zk_config *c) {
 static void reload(zk_config **config, const daemon_args *a) {
     zk_config *fresh = NULL;
     cuzk_err err = {0};
-    char before[1024], after[1024], ready[80], text[512];
+    char ready[80], text[512];
     snprintf(ready, sizeof ready, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, zk_now_ns() / 1000);
     cli_manager_tell_status(ready, "reading the settings again");
     if (read_settings(&fresh, a, log_warning, &err) != CUZK_OK) {
@@ -156,14 +156,15 @@ static void reload(zk_config **config, const daemon_args *a) {
     for (size_t i = 0; i < zk_config_n_keys; i++) {
         const zk_config_key *key = &zk_config_keys[i];
         if (zk_config_same(*config, fresh, i)) continue;
-        zk_config_format(before, sizeof before, *config, i);
-        zk_config_format(after, sizeof after, fresh, i);
+        char *before = zk_config_format(*config, i), *after = zk_config_format(fresh, i);
         if (key->flags & ZK_CONFIG_RELOADABLE)
             ZK_LOG_INFO("setting changed", zk_kv_str("key", key->name), zk_kv_str("before", before),
                         zk_kv_str("now", after));
         else
             ZK_LOG_WARN("this setting needs a restart", zk_kv_str("key", key->name), zk_kv_str("running_with", before),
                         zk_kv_str("file_has", after));
+        free(before);
+        free(after);
     }
     /* Only what takes effect is taken over, so that the next reload still compares with what runs. */
     (*config)->logging = fresh->logging;

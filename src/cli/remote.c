@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "cli/reach.h"
 #include "cli/session.h"
-#include "config/config.h"
+#include "config/address.h"
 #include "filecoin/job.h"
 
 cuzk_status cli_remote_open(cli_remote *r, cuzk_err *err) {

@@ -116,21 +116,11 @@ cuzk_status zk_config_check(const zk_config *config, zk_config_warn_fn warn, voi
 
 /* Index of the key; zk_config_n_keys: no such key. */
 size_t zk_config_find(const char *name);
-/* The value as TOML writes it, "..." for a secret; into text, cut if need be; returned. */
-const char *zk_config_format(char *text, size_t n_text, const zk_config *config, size_t key);
+/* The value as TOML writes it, whole; "..." for a secret that is set. free() it; NULL: no memory. */
+char *zk_config_format(const zk_config *config, size_t key);
 bool zk_config_same(const zk_config *a, const zk_config *b, size_t key);
 /* A commented file with all keys: with the defaults (config NULL) or the given values. */
 void zk_config_print_sample(FILE *out, const zk_config *config);
-
-/* An address of `listen`: "unix:///path", "unix:path", "host:port", "[::1]:port", "tcp://host:port",
- * "http://host:port".
- */
-typedef struct zk_address {
-    bool is_unix, is_loopback; /* a unix socket counts as loopback */
-    char host[256];            /* or the socket's path */
-    char port[8];
-} zk_address;
-cuzk_status zk_address_parse(zk_address *address, const char *text, cuzk_err *err) ZK_MUST_USE;
 
 /* "5GiB", "1.5MB" no: whole numbers with a unit. false: not a size, or beyond 2^64. */
 bool zk_config_parse_size(uint64_t *bytes, const char *text);

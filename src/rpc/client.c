@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "config/config.h"
+#include "config/address.h"
 #include <cuzk.pb-c.h>
 #include "rpc/codes.h"
 #include "rpc/core_log.h"

@@ -9,7 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "config/config.h"
+#include "config/address.h"
 #include "rpc/descriptors.h"
 #include "rpc/metrics.h"
 

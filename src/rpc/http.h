@@ -7,7 +7,7 @@
 
 typedef struct zk_http zk_http;
 
-/* `address` as config.h reads it, TCP only; port 0: any free one. `server` may be NULL. Both are borrowed. */
+/* `address` as config/address.h has it, TCP only; port 0: any free one. `server` may be NULL. Both are borrowed. */
 cuzk_status zk_http_create(zk_http **http, const char *address, zk_engine *engine, const zk_rpc_server *server,
                            cuzk_err *err) ZK_MUST_USE;
 void zk_http_destroy(zk_http *http); /* NULL is fine; returns when no request is being answered */

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/span.h"
-#include "config/config.h"
+#include "config/address.h"
 #include "rpc/call.h"
 #include "rpc/core_log.h"
 #include "rpc/deadlocks.h"

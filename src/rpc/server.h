@@ -10,7 +10,7 @@ typedef struct zk_rpc_server zk_rpc_server;
 
 /* Zero members mean the defaults. Strings are borrowed during create. */
 typedef struct zk_rpc_options {
-    char *const *listen; /* [n_listen] addresses as config.h reads them; port 0: any free one */
+    char *const *listen; /* [n_listen] addresses as config/address.h has them; port 0: any free one */
     size_t n_listen;
     uint64_t max_message_bytes;                            /* 256 MiB */
     unsigned socket_mode;                                  /* 0660 */

@@ -1,4 +1,5 @@
 /* Settings: TOML, table of keys, sources and their order, messages. */
+#include "config/address.h"
 #include "config/config.h"
 #include "config/toml.h"
 #include "base/alloc.h"
@@ -192,16 +193,22 @@ static void test_public_keys(void) {
     zk_config_destroy(c);
 }
 
+static void check_format(const zk_config *config, size_t key, const char *expected) {
+    char *text = zk_config_format(config, key);
+    ZK_CHECKF(text && strcmp(text, expected) == 0, "%s: found %s, expected %s", zk_config_keys[key].name, text,
+              expected);
+    free(text);
+}
+
 /* What is 0 and what is automatic are two things, in all that is said of them. */
 static void test_zero_and_auto(void) {
     cuzk_err err = {0};
-    char text[64];
     zk_config *auto_ = defaults(), *zero = defaults();
     size_t margin = zk_config_find("memory.safety_margin");
     ZK_CHECK_OK(read_text(zero, "memory.safety_margin = 0\n", &err), err);
     ZK_CHECK(zero->memory.safety_margin_bytes == 0 && auto_->memory.safety_margin_bytes == ZK_CONFIG_AUTO);
-    ZK_CHECK(strcmp(zk_config_format(text, sizeof text, zero, margin), "0") == 0);
-    ZK_CHECK(strcmp(zk_config_format(text, sizeof text, auto_, margin), "\"auto\"") == 0);
+    check_format(zero, margin, "0");
+    check_format(auto_, margin, "\"auto\"");
     ZK_CHECK(!zk_config_same(zero, auto_, margin));
     ZK_CHECK_OK(zk_config_set(zero, "memory.safety_margin", "auto", "t", &err), err);
     ZK_CHECK(zk_config_same(zero, auto_, margin));
@@ -338,16 +345,76 @@ static void test_sample(void) {
         ZK_CHECK_OK(read_text(d, text, &err), err);
         ZK_CHECK(warnings[0] == 0);
         for (size_t k = 0; k < zk_config_n_keys; k++) {
-            char a[512], b[512];
             zk_config *want = set ? c : defaults();
-            ZK_CHECKF(strcmp(zk_config_format(a, sizeof a, want, k), zk_config_format(b, sizeof b, d, k)) == 0,
-                      "%s: %s, %s", zk_config_keys[k].name, a, b);
+            char *text_of = zk_config_format(want, k);
+            check_format(d, k, text_of);
+            free(text_of);
+            ZK_CHECK(zk_config_same(d, want, k));
             if (!set) zk_config_destroy(want);
         }
         free(text);
     }
     zk_config_destroy(c);
     zk_config_destroy(d);
+}
+
+/* Values of any length are compared and written whole: to the last of 256 addresses, and of a path of 3000 bytes. */
+static void test_long_values(void) {
+    cuzk_err err = {0};
+    char path[3001], list[256 * 8] = "", *text = NULL;
+    size_t n = 0, listen = zk_config_find("daemon.listen"), journal = zk_config_find("journal.path");
+    zk_config *a = defaults(), *b = defaults(), *back = defaults();
+    memset(path, 'p', sizeof path - 1);
+    path[sizeof path - 1] = 0;
+    for (int i = 0; i < 256; i++) sprintf(list + strlen(list), "h%03d:1%s", i, i < 255 ? "," : "");
+    for (int i = 0; i < 2; i++) {
+        ZK_CHECK_OK(zk_config_set(i ? b : a, "journal.path", path, "t", &err), err);
+        ZK_CHECK_OK(zk_config_set(i ? b : a, "daemon.listen", list, "t", &err), err);
+    }
+    ZK_CHECK(zk_config_same(a, b, journal) && zk_config_same(a, b, listen));
+    FILE *out = open_memstream(&text, &n);
+    zk_config_print_sample(out, a);
+    fclose(out);
+    ZK_CHECK_OK(read_text(back, text, &err), err);
+    ZK_CHECK(zk_config_same(a, back, journal) && zk_config_same(a, back, listen));
+    free(text);
+    path[sizeof path - 2] = 'q';
+    list[strlen(list) - 1] = '2';
+    ZK_CHECK_OK(zk_config_set(b, "journal.path", path, "t", &err), err);
+    ZK_CHECK_OK(zk_config_set(b, "daemon.listen", list, "t", &err), err);
+    ZK_CHECK(!zk_config_same(a, b, journal) && !zk_config_same(a, b, listen));
+    text = zk_config_format(b, journal);
+    ZK_CHECK(text && strlen(text) == sizeof path + 1 && text[sizeof path - 1] == 'q');
+    free(text);
+    ZK_CHECK_OK(zk_config_set(b, "daemon.listen", "h000:1", "t", &err), err); /* the begin of the other */
+    ZK_CHECK(!zk_config_same(a, b, listen) && !zk_config_same(b, a, listen));
+    zk_config_destroy(a);
+    zk_config_destroy(b);
+    zk_config_destroy(back);
+}
+
+/* Keys of every type: what differs is seen, whatever it is. */
+static void test_same(void) {
+    static const char *const changed[][2] = {
+        {"daemon.listen", "x:1"},
+        {"daemon.status_listen", "x:1"},
+        {"daemon.max_queued_jobs", "7"},
+        {"daemon.max_message_size", "1MiB"},
+        {"memory.total_budget", "1GiB"},
+        {"fleet.lease", "9s"},
+        {"srs.warm", "off"},
+        {"scheduler.sort_by_type", "false"},
+    };
+    for (size_t i = 0; i < sizeof changed / sizeof changed[0]; i++) {
+        cuzk_err err = {0};
+        zk_config *a = defaults(), *b = defaults();
+        ZK_CHECK_OK(zk_config_set(b, changed[i][0], changed[i][1], "t", &err), err);
+        for (size_t k = 0; k < zk_config_n_keys; k++)
+            ZK_CHECKF(zk_config_same(a, b, k) == (k != zk_config_find(changed[i][0])), "%s: %s", changed[i][0],
+                      zk_config_keys[k].name);
+        zk_config_destroy(a);
+        zk_config_destroy(b);
+    }
 }
 
 static void test_no_memory(void) {
@@ -392,5 +459,5 @@ static void test_addresses(void) {
 
 ZK_TEST_MAIN(ZK_CASE(test_toml_values), ZK_CASE(test_toml_refused), ZK_CASE(test_toml_cut), ZK_CASE(test_defaults),
              ZK_CASE(test_public_keys), ZK_CASE(test_zero_and_auto), ZK_CASE(test_bad_values), ZK_CASE(test_long_list),
-             ZK_CASE(test_units), ZK_CASE(test_sources), ZK_CASE(test_sample), ZK_CASE(test_no_memory),
-             ZK_CASE(test_addresses))
+             ZK_CASE(test_units), ZK_CASE(test_sources), ZK_CASE(test_sample), ZK_CASE(test_long_values),
+             ZK_CASE(test_same), ZK_CASE(test_no_memory), ZK_CASE(test_addresses))
