@@ -14,20 +14,13 @@ __global__ void __launch_bounds__(256) prepare_scalars(u32 *planes, const fr *sc
     const u32 i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     const fr s = from_mont(load(&scalars[i]));
-    u32 borrow;
-    fr m;
+    u32 negated;
+    const fr other = opposite_of(&negated, s);
+    fr a;
 #pragma unroll
-    for (int k = 0; k < 8; k++) m.l[k] = fr_params::mod(k);
-    const fr other = sub_borrow(borrow, m, s); /* r - s; s is the larger one if r - s < s */
-    (void)sub_borrow(borrow, other, s);
-    fr a, bias;
-#pragma unroll
-    for (int k = 0; k < 8; k++) {
-        a.l[k] = borrow ? other.l[k] : s.l[k];
-        bias.l[k] = plan.bias[k];
-    }
-    a = add_raw(a, bias);
-    a.l[7] |= borrow & 0x80000000u;
+    for (int k = 0; k < 8; k++) a.l[k] = negated ? other.l[k] : s.l[k];
+    a = add_raw(a, bias_of(plan));
+    a.l[7] |= negated & REF_NEG;
 #pragma unroll
     for (int k = 0; k < 8; k++) planes[(size_t)k * n + i] = a.l[k];
 }

@@ -341,6 +341,22 @@ struct window_plan {
     u32 bias[8];
 };
 
+ZK_HD fr bias_of(const window_plan &plan) {
+    fr bias;
+#pragma unroll
+    for (int k = 0; k < 8; k++) bias.l[k] = plan.bias[k];
+    return bias;
+}
+/* r - s, of a plain s < r. *larger: all ones if s is the larger of the two, else 0. */
+ZK_HD fr opposite_of(u32 *larger, const fr &s) {
+    fr r;
+#pragma unroll
+    for (int k = 0; k < 8; k++) r.l[k] = fr_params::mod(k);
+    const fr other = sub_borrow(*larger, r, s);
+    (void)sub_borrow(*larger, other, s);
+    return other;
+}
+
 /* planes: [8][n], limb k of |s_i| + bias, where |s| = min(s, r - s); bit 31 of limb 7: s was negated. */
 __global__ void __launch_bounds__(256) prepare_scalars(u32 *planes, const fr *scalars, u32 n, window_plan plan);
 

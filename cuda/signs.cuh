@@ -74,6 +74,25 @@ cuzk_status signs_add(xyzz<F> *sum, zk_cuda *d, sum_workspace<F> &w, const zk_cu
     return CUZK_OK;
 }
 
+/* The stored points of `here` groups from group `at` on, in steps of one base more. */
+template <class F>
+cuzk_status signs_slice(affine<F> *sums, zk_cuda *d, signs_workspace<F> &w, const affine<F> *bases, u32 here, u32 k,
+                        cuzk_err *err) {
+    const u32 n_sums = here << (k - 1);
+    auto store_pool = pool_to_points<F>;
+    u32 before = 0; /* where the sums of the step before start in the pool */
+    ZK_CUDA_TRY(cudaMemcpyAsync(w.bases, bases, (size_t)here * k * sizeof *bases, cudaMemcpyDeviceToDevice, d->main));
+    ZK_TRY(chain_start(w.chain, err));
+    for (u32 j = 1; j < k; j++) {
+        const u32 n = here << j, first = w.chain.pool_used;
+        ZK_RUN_EACH(signs_pairs, n, 256, d->main, w.pairs, n, j, before, k);
+        ZK_TRY(add_round(w.chain, pair_list{w.pairs, 0}, n, err));
+        before = first;
+    }
+    ZK_RUN_EACH(store_pool, n_sums, 256, d->main, sums, w.chain.source(), before, n_sums);
+    return CUZK_OK;
+}
+
 template <class F> cuzk_status signs_build(bool *kept, zk_cuda_signs *t, zk_cuda *d, cuzk_err *err) {
     const u32 k = t->together, each = 1u << (k - 1);
     const u32 groups = ceil_div(t->n, k);
@@ -98,24 +117,11 @@ template <class F> cuzk_status signs_build(bool *kept, zk_cuda_signs *t, zk_cuda
     w.chain.stream = d->main;
     w.chain.bases = w.bases;
     w.chain.apart = true;
-    auto store_pool = pool_to_points<F>;
-    ZK_CUDA_TRY(cudaMemsetAsync(bases + t->n, 0, ((size_t)groups * k - t->n) * sizeof *bases, d->main));
+    ZK_CUDA_TRY(cudaMemsetAsync(bases + t->n, 0, ((size_t)groups * k - t->n) * sizeof *bases, d->main)); /* infinity */
     *kept = false;
-    for (u32 at = 0; at < groups; at += slice) {
-        const u32 here = groups - at < slice ? groups - at : slice;
-        u32 before = 0;
-        ZK_CUDA_TRY(cudaMemcpyAsync(w.bases, bases + (size_t)at * k, (size_t)here * k * sizeof *bases,
-                                    cudaMemcpyDeviceToDevice, d->main));
-        ZK_TRY(chain_start(w.chain, err));
-        for (u32 j = 1; j < k; j++) {
-            const u32 n = here << j, first = w.chain.pool_used;
-            ZK_RUN_EACH(signs_pairs, n, 256, d->main, w.pairs, n, j, before, k);
-            ZK_TRY(add_round(w.chain, pair_list{w.pairs, 0}, n, err));
-            before = first;
-        }
-        ZK_RUN_EACH(store_pool, here * each, 256, d->main, sums + (size_t)at * each, w.chain.source(), before,
-                    here * each);
-    }
+    for (u32 at = 0; at < groups; at += slice)
+        ZK_TRY(signs_slice(sums + (size_t)at * each, d, w, bases + (size_t)at * k,
+                           groups - at < slice ? groups - at : slice, k, err));
     for (size_t slices = 2; sum_carve(&in_all, nullptr, d, sum_slice, false) > bytes; slices *= 2)
         sum_slice = sum_slice_of(groups, slices);
     (void)sum_carve(&in_all, (void *)piece.memory, d, sum_slice, false);

@@ -11,29 +11,30 @@ ZK_HD u32 bits_of(u32 limb, u32 next, u32 bit, u32 width) {
     return (u32)(both >> (bit % 32)) & ((1u << width) - 1);
 }
 
+/* A block's counters of bins, in shared memory, and those of the whole launch. */
+__device__ __forceinline__ void clear_counts(u32 *counts, u32 bins) {
+    for (u32 k = threadIdx.x; k < bins; k += SORT_THREADS) counts[k] = 0;
+}
+__device__ __forceinline__ void add_counts(u32 *bin_count, const u32 *counts, u32 bins) {
+    for (u32 k = threadIdx.x; k < bins; k += SORT_THREADS)
+        if (counts[k]) atomicAdd(&bin_count[k], counts[k]);
+}
+
 __global__ void __launch_bounds__(SORT_THREADS)
     center_scalars(u32 *limbs, u32 *bin_count, const fr *scalars, u32 n, msm_shape shape) {
     ZK_DYNAMIC_SHARED(u32, counts);
     const u32 bins = shape.units << shape.bin_bits;
-    for (u32 k = threadIdx.x; k < bins; k += SORT_THREADS) counts[k] = 0;
+    clear_counts(counts, bins);
     __syncthreads();
     for (u32 i = blockIdx.x * SORT_THREADS + threadIdx.x; i < n; i += gridDim.x * SORT_THREADS) {
         const fr s = from_mont(load(&scalars[i]));
-        u32 borrow;
-        fr m, bias;
-#pragma unroll
-        for (int k = 0; k < 8; k++) {
-            m.l[k] = fr_params::mod(k);
-            bias.l[k] = shape.windows.bias[k];
-        }
-        const fr other = sub_borrow(borrow, m, s); /* r - s */
-        (void)sub_borrow(borrow, other, s);        /* is s the larger one? */
-        u32 none;
+        u32 negative, none;
+        const fr bias = bias_of(shape.windows), other = opposite_of(&negative, s);
         const fr below = sub_borrow(none, bias, other), above = add_raw(bias, s);
         u32 x[9];
 #pragma unroll
         for (int k = 0; k < 8; k++) {
-            x[k] = borrow ? below.l[k] : above.l[k];
+            x[k] = negative ? below.l[k] : above.l[k];
             limbs[(size_t)k * n + i] = x[k];
         }
         x[8] = 0;
@@ -50,8 +51,7 @@ __global__ void __launch_bounds__(SORT_THREADS)
         }
     }
     __syncthreads();
-    for (u32 k = threadIdx.x; k < bins; k += SORT_THREADS)
-        if (counts[k]) atomicAdd(&bin_count[k], counts[k]);
+    add_counts(bin_count, counts, bins);
 }
 
 __global__ void __launch_bounds__(SORT_THREADS)
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(SORT_THREADS)
         first_bin[threadIdx.x] = unit << shape.bin_bits;
         first_key[threadIdx.x] = (threadIdx.x - unit * shape.unit_sets) << set_bits;
     }
-    for (u32 k = threadIdx.x; k < bins; k += SORT_THREADS) counts[k] = 0;
+    clear_counts(counts, bins);
     __syncthreads();
     for (u32 i = blockIdx.x * SORT_THREADS + threadIdx.x; i < n; i += gridDim.x * SORT_THREADS) {
         hexagon_digits(load(&scalars[i]), shape.hex, [&](u32 digit, u32 code) {
@@ -75,8 +75,7 @@ __global__ void __launch_bounds__(SORT_THREADS)
         });
     }
     __syncthreads();
-    for (u32 k = threadIdx.x; k < bins; k += SORT_THREADS)
-        if (counts[k]) atomicAdd(&bin_count[k], counts[k]);
+    add_counts(bin_count, counts, bins);
 }
 
 /* Exclusive scan of the OWN values of each of a block's threads; before[k] is of the thread's value k. */

@@ -96,6 +96,10 @@ struct circuit_image {
     cuzk_status make_template(u32 id, cuzk_err *err);
     void make_steps(const template_names &names, circuit_template *r, template_plan *plan);
     void make_rows(const template_names &names, circuit_template *r, template_plan *plan, const u32 *defined);
+    bool is_by_thread(u32 id, const std::vector<u32> &count) const {
+        return plans[id].hash_only && count[id] && count[id] >= hashes_by_thread;
+    }
+    void add_hash_launches(u32 k, const std::vector<u32> &count);
     void make_level(u32 k);
     void make_evaluation();
     void make_hint_mask();
@@ -350,6 +354,29 @@ void circuit_image::make_steps(const template_names &names, circuit_template *r,
 
 /* ---- the rows of a template ---- */
 
+/* A row of ZK_ROW_SMALL as ROW_SMALL; false if it has more than three bits or one too far. */
+bool pack_small_row(circuit_row *packed, const template_names &names, const zk_term *from, u32 n) {
+    int constant = 0;
+    u32 n_bits = 0, bit[3] = {0};
+    int coef[3] = {1, 1, 1};
+    for (u32 i = 0; i < n; i++) {
+        if (from[i].var == 0) {
+            constant += zk_small_coef(from[i].coef);
+            continue;
+        }
+        const u32 b = names.operand(from[i].var);
+        if (n_bits == 3 || b > ROW_MAX_BIT) return false;
+        bit[n_bits] = b;
+        coef[n_bits++] = zk_small_coef(from[i].coef);
+    }
+    for (u32 i = n_bits; i < 3; i++) constant -= coef[i];
+    *packed = make_uint2(ROW_SMALL | (u32)(constant + ROW_SMALL_BIAS) << 2 | row_coef(coef[0]) << 7 |
+                             row_coef(coef[1]) << 10 | row_coef(coef[2]) << 13 | bit[0] << 16,
+                         bit[1] | bit[2] << 16);
+    return true;
+}
+
+/* defined: of zk_template_defined_rows. */
 void circuit_image::make_rows(const template_names &names, circuit_template *r, template_plan *plan,
                               const u32 *defined) {
     const zk_template *t = names.t;
@@ -367,26 +394,7 @@ void circuit_image::make_rows(const template_names &names, circuit_template *r, 
             } else if (row_class == ZK_ROW_WIDE && n == 1 && from->coef == 0) {
                 d = make_uint2(ROW_COPY, names.operand(from->var));
             } else if (row_class == ZK_ROW_ZERO || row_class == ZK_ROW_SMALL) {
-                int constant = 0;
-                u32 n_bits = 0, bit[3] = {0};
-                int coef[3] = {1, 1, 1};
-                bool fits = true;
-                for (u32 i = 0; i < n; i++) {
-                    if (from[i].var == 0) {
-                        constant += zk_small_coef(from[i].coef);
-                        continue;
-                    }
-                    const u32 b = names.operand(from[i].var);
-                    fits = fits && n_bits < 3 && b <= ROW_MAX_BIT;
-                    if (!fits) break;
-                    bit[n_bits] = b;
-                    coef[n_bits++] = zk_small_coef(from[i].coef);
-                }
-                for (u32 i = n_bits; i < 3; i++) constant -= coef[i];
-                if (fits)
-                    d = make_uint2(ROW_SMALL | (u32)(constant + ROW_SMALL_BIAS) << 2 | row_coef(coef[0]) << 7 |
-                                       row_coef(coef[1]) << 10 | row_coef(coef[2]) << 13 | bit[0] << 16,
-                                   bit[1] | bit[2] << 16);
+                (void)pack_small_row(&d, names, from, n);
             }
             if (d.x == ROW_SUM) {
                 const u32 at = put_terms(names, from, n);
@@ -470,9 +478,26 @@ void circuit_image::add_items(std::vector<circuit_launch> *launches, const std::
     if (launch.n) launches->push_back(launch);
 }
 
+/* Launches of a thread a permutation, for the templates of level k that have enough of them. count: instances of each
+ * template in the level. */
+void circuit_image::add_hash_launches(u32 k, const std::vector<u32> &count) {
+    for (u32 id = 0; id < p->n_templates; id++) {
+        if (!is_by_thread(id, count)) continue;
+        circuit_launch launch = {};
+        launch.kind = circuit_launch::HASHES;
+        launch.first = (u32)list.size();
+        launch.n = count[id];
+        launch.shared_bytes = HASH_THREADS * plans[id].hash_bytes;
+        for (u32 i = p->level_start[k]; i < p->level_start[k + 1]; i++)
+            if (p->instances[p->order[i]].template_id == id) list.push_back(p->order[i]);
+        witness.push_back(launch);
+    }
+}
+
+/* What level k of the witness launches: hashes by threads, then the other instances by size. */
 void circuit_image::make_level(u32 k) {
     std::vector<circuit_item> large, global;
-    std::vector<u32> small, small_bytes, hashes;
+    std::vector<u32> small, small_bytes;
     std::vector<u32> count(p->n_templates);
     u32 scratch = 0, global_bytes = 0;
     bool bits_only = true;
@@ -482,7 +507,7 @@ void circuit_image::make_level(u32 k) {
         const u32 id = p->instances[*i].template_id;
         const template_plan &plan = plans[id];
         if (!templates[id].n_steps) continue;
-        if (plan.hash_only && count[id] >= hashes_by_thread) continue;
+        if (is_by_thread(id, count)) continue;
         scratch = std::max(scratch, plan.scratch_bytes);
         bits_only = bits_only && plan.bits_only;
         circuit_item x = {};
@@ -500,18 +525,7 @@ void circuit_image::make_level(u32 k) {
             small_bytes.push_back(x.stride);
         }
     }
-    for (u32 id = 0; id < p->n_templates; id++) {
-        const template_plan &plan = plans[id];
-        if (!plan.hash_only || !count[id] || count[id] < hashes_by_thread) continue;
-        circuit_launch launch = {};
-        launch.kind = circuit_launch::HASHES;
-        launch.first = (u32)list.size();
-        launch.n = count[id];
-        launch.shared_bytes = HASH_THREADS * plan.hash_bytes;
-        for (const u32 *i = begin; i < end; i++)
-            if (p->instances[*i].template_id == id) list.push_back(*i);
-        witness.push_back(launch);
-    }
+    add_hash_launches(k, count);
     circuit_launch launch = {};
     launch.scratch_bytes = scratch;
     launch.kind = bits_only ? circuit_launch::INSTANCES_OF_BITS : circuit_launch::INSTANCES;
