@@ -188,20 +188,27 @@ static int run_submit(const cli_command *self, int argc, char **argv) {
     zk_request *request = NULL;
     uint8_t *message = NULL;
     size_t n = 0;
+    uint64_t miner = 0, sector = 0;
     Cuzk__V1__SubmitProofResponse *s = NULL;
     cli_option options[] = {
         CLI_REMOTE_OPTIONS(remote),
         {"request", "FILE", CLI_STRING, &request_path, "a request: JSON of the message SubmitProofRequest"},
-        {"c1", "FILE", CLI_STRING, &c1_path, "PoRep: output of commit phase 1"},
+        {"c1", "FILE", CLI_STRING, &c1_path,
+         "PoRep: output of commit phase 1: JSON of the API or Curio's envelope, plain or zstd"},
+        {"miner", "N", CLI_U64, &miner, "with --c1: number of the miner"},
+        {"sector", "N", CLI_U64, &sector, "with --c1: number of the sector, if FILE does not name it"},
         {"request-id", "TEXT", CLI_STRING, &id, "idempotency key in place of the file's"},
         {"priority", "NAME", CLI_STRING, &priority, "low, normal, high or critical (default: by the kind of proof)"},
         {"wait", NULL, CLI_FLAG, &wait, "wait for the proof"},
         {"o", "FILE", CLI_STRING, &out_path, "wait, and write the proof here"},
         {"json", NULL, CLI_FLAG, &json_wanted, json_help},
     };
-    ZK_GOTO(cli_parse(self, argc, argv, options, CLI_N_REMOTE_OPTIONS + 7, NULL, 0, &help, &err));
+    const size_t n_options = sizeof options / sizeof options[0];
+    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, NULL, 0, &help, &err));
     if (help) goto out;
-    ZK_GOTO(cli_remote_read_request(&request, request_path, c1_path, &err));
+    ZK_GOTO(cli_remote_read_request(&request, request_path, c1_path,
+                                    cli_given(options, n_options, "miner") ? &miner : NULL,
+                                    cli_given(options, n_options, "sector") ? &sector : NULL, &err));
     if (priority) ZK_GOTO(set_priority(request, priority, &err));
     if (id) {
         free(request->request_id);

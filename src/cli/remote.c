@@ -75,7 +75,8 @@ cuzk_status cli_remote_call(void **answer, cli_remote *r, const char *method, co
 }
 
 /* A PoRep request around the output of commit phase 1. */
-static cuzk_status read_c1(zk_request **out, const char *path, cuzk_err *err) {
+static cuzk_status read_c1(zk_request **out, const char *path, const uint64_t *miner, const uint64_t *sector,
+                           cuzk_err *err) {
     zk_job *job = NULL;
     cuzk_status status = CUZK_OK;
     zk_request *q = zk_calloc(1, sizeof *q);
@@ -83,12 +84,16 @@ static cuzk_status read_c1(zk_request **out, const char *path, cuzk_err *err) {
     q->request_id = zk_strdup("");
     if (!q->request_id) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a request"));
     ZK_GOTO(zk_job_from_c1_file(&job, path, err));
+    ZK_GOTO(zk_job_expect(job, miner, sector, err));
+    if (!job->has_miner || !job->has_sector) /* the replica id is made of both */
+        ZK_GOTO(ZK_FAIL(err, CUZK_USAGE, "--c1: %s names no %s number: expected --%s N", path,
+                        job->has_miner ? "sector" : "miner", job->has_miner ? "sector" : "miner"));
     ZK_GOTO(zk_file_read_input(&q->vanilla_proof.data, &q->vanilla_proof.n, path, ZK_REQUEST_MAX_FILE_BYTES, err));
     q->kind = ZK_KIND_POREP;
     q->sector_bytes = job->sector_bytes;
     q->registered_proof = job->registered_number;
-    q->sector_number = job->has_sector ? job->sector : 0;
-    q->miner_id = job->has_miner ? job->miner : 0;
+    q->sector_number = job->sector;
+    q->miner_id = job->miner;
     *out = q;
     q = NULL;
 out:
@@ -98,9 +103,11 @@ out:
 }
 
 cuzk_status cli_remote_read_request(zk_request **request, const char *request_path, const char *c1_path,
-                                    cuzk_err *err) {
+                                    const uint64_t *miner, const uint64_t *sector, cuzk_err *err) {
     if (!request_path == !c1_path) return ZK_FAIL(err, CUZK_USAGE, "expected one of --request FILE and --c1 FILE");
-    return request_path ? zk_request_read_file(request, request_path, err) : read_c1(request, c1_path, err);
+    if (c1_path) return read_c1(request, c1_path, miner, sector, err);
+    if (miner || sector) return ZK_FAIL(err, CUZK_USAGE, "--miner and --sector go with --c1: a request has its own");
+    return zk_request_read_file(request, request_path, err);
 }
 
 cuzk_status cli_remote_outcome(const Cuzk__V1__AwaitProofResponse *a, cuzk_err *err) {

@@ -38,9 +38,10 @@ cuzk_status cli_remote_call_raw(void **answer, cli_remote *remote, const char *m
 /* Says behind the message of a call that failed what is to be done about it. */
 void cli_remote_advise(const cli_remote *remote, cuzk_status status, cuzk_err *err);
 
-/* The request of --request FILE or --c1 FILE. */
+/* The request of --request FILE, or the one around --c1 FILE: that needs both numbers (NULL: not given), as far as the
+ * file has them not, and is refused if they are others than the file's. */
 cuzk_status cli_remote_read_request(zk_request **request, const char *request_path, const char *c1_path,
-                                    cuzk_err *err) ZK_MUST_USE;
+                                    const uint64_t *miner, const uint64_t *sector, cuzk_err *err) ZK_MUST_USE;
 /* BAD_INPUT, CHECK_FAILED ... for an answer that is not COMPLETED. */
 cuzk_status cli_remote_outcome(const Cuzk__V1__AwaitProofResponse *answer, cuzk_err *err) ZK_MUST_USE;
 

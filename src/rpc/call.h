@@ -141,7 +141,8 @@ void zk_rpc_health_over(zk_rpc_call *call, zk_outcome why);
 void zk_rpc_health_changed(zk_rpc_call *call);
 
 /* The content and numbers of a SubmitProofRequest (nested: of field 1 of a ProveRequest), from the received slices
- * straight to the engine's spool. BAD_INPUT: malformed, a singular byte field given twice, bad UTF-8. */
+ * straight to the engine's spool. BAD_INPUT: malformed, a singular byte field given twice, bad UTF-8, a WindowPoSt that
+ * is not one partition. */
 typedef struct zk_rpc_submit {
     zk_engine_request request;
     char request_id[ZK_REQUEST_ID_MAX_BYTES + 1];

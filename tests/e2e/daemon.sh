@@ -96,6 +96,13 @@ expect "preload of nonsense" 3 "INVALID_ARGUMENT" "$CUZK" preload nonsense
 expect "evict of what is not loaded" 0 "was not loaded" "$CUZK" evict winning-2k
 "$CUZK" sample winning --sector-size 2KiB -o "$work/winning.json" >/dev/null
 expect "submit without keys" 3 "NOT_FOUND: .*v28-.*$work/keys" "$CUZK" submit --request "$work/winning.json"
+"$CUZK" sample window --sector-size 2KiB --sectors 3 -o "$work/window.json" >/dev/null
+expect "sectors of two partitions" 3 "INVALID_ARGUMENT: vanilla_proofs: found 3, .* holds 1 to 2," "$CUZK" submit --request "$work/window.json"
+"$CUZK" sample porep --sector-size 2KiB --c1 -o "$work/c1.json" >/dev/null
+expect "a C1 of nobody" 2 "names no miner number: expected --miner N" "$CUZK" submit --c1 "$work/c1.json"
+expect "a C1 of no sector" 2 "names no sector number: expected --sector N" "$CUZK" submit --c1 "$work/c1.json" --miner 1193
+expect "a C1 with both" 3 "NOT_FOUND: .*v28-.*$work/keys" "$CUZK" submit --c1 "$work/c1.json" --miner 1193 --sector 117
+expect "the numbers of a request are its own" 2 "go with --c1" "$CUZK" submit --request "$work/winning.json" --miner 1193
 expect "bench single without keys" 3 "1 of 1 failed" "$CUZK" bench single --request "$work/winning.json"
 for client in status "submit --request $work/winning.json" "await job" "cancel job" "preload porep-2k" "evict porep-2k" \
     metrics "bench single --request $work/winning.json" "bench batch --request $work/winning.json --json" \

@@ -70,34 +70,37 @@ expect "no database, no daemon" 4 "cannot be reached" "$CUZK" daemon --journal "
     --srs.param_cache "$work/keys" --fleet.dsn "host=$work/pg user=cuzk dbname=postgres"
 database start || { cat "$work/pg/log"; exit 1; }
 "$CUZK" setup window --sector-size 2KiB --out "$work/keys" >/dev/null 2>&1
-"$CUZK" sample window --sector-size 2KiB --sectors 5 -o "$work/request.json" >/dev/null 2>&1
+for i in 1 2 3; do
+    "$CUZK" sample window --sector-size 2KiB --sectors $((i % 2 + 1)) --seed "fleet $i" -o "$work/request$i.json" >/dev/null 2>&1
+done
 
 start b --test-worker-fault "hang@h:1+"
-job=$(at b submit --request "$work/request.json")
+job=$(at b submit --request "$work/request1.json")
 until_true "the first machine stands still with a partition" sh -c \
     '"$0" status --connect "unix://$1/b.sock" | grep -q "^b .* 1  *0$"' "$CUZK" "$work"
+for i in 2 3; do at b submit --request "$work/request$i.json" >/dev/null || fail "submitted behind it"; done
 start a
 start c
 until_true "all machines are seen" sh -c \
     '[ "$("$0" status --connect "unix://$1/a.sock" | grep -c "^[abc]  .* s ago ")" = 3 ]' "$CUZK" "$work"
 expect "a password is not shown" 0 '^fleet.dsn *= "..."' sh -c \
     'printf "fleet.dsn = \"password=hush\"\n" >"$1/x.toml" && "$0" config check "$1/x.toml"' "$CUZK" "$work"
-same=$(at c submit --request "$work/request.json")
+same=$(at c submit --request "$work/request1.json")
 if [ "$job" = "$same" ]; then pass "one request is one job everywhere"; else fail "one request is one job: $job, $same"; fi
 until_true "the others prove the rest" sh -c \
     '"$0" metrics --connect "unix://$1/c.sock" | awk "/^cuzk_fleet_machine_proved_total/ { n += \$2 } END { exit n != 2 }"' "$CUZK" "$work"
 eval "kill -9 \$pid_b"
 expect "awaited elsewhere" 0 "" at c await "$job" -o "$work/proof"
-expect "the proof verifies" 0 "" "$CUZK" verify --request "$work/request.json" --params "$work/keys" "$work/proof"
+expect "the proof verifies" 0 "" "$CUZK" verify --request "$work/request1.json" --params "$work/keys" "$work/proof"
 expect "the same proof here" 0 "" at a await "$job" -o "$work/proof2"
 cmp -s "$work/proof" "$work/proof2" && pass "proofs are equal" || fail "proofs are equal"
 
 database stop
 until_true "the loss is told" sh -c '"$0" status --json --connect "unix://$1/a.sock" | grep -q "\"reachable\": false"' "$CUZK" "$work"
-expect "no new work" 4 "UNAVAILABLE: .*out of reach" at a submit --request "$work/request.json" --request-id later
+expect "no new work" 4 "UNAVAILABLE: .*out of reach" at a submit --request "$work/request1.json" --request-id later
 database start
-until_true "new work again" at a submit --request "$work/request.json" --request-id later -o "$work/proof3"
-expect "its proof verifies" 0 "" "$CUZK" verify --request "$work/request.json" --params "$work/keys" "$work/proof3"
+until_true "new work again" at a submit --request "$work/request1.json" --request-id later -o "$work/proof3"
+expect "its proof verifies" 0 "" "$CUZK" verify --request "$work/request1.json" --params "$work/keys" "$work/proof3"
 for machine in a c; do
     eval "pid=\$pid_$machine"
     kill -TERM "$pid"

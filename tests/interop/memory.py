@@ -1,9 +1,9 @@
 """Memory of the daemon and its workers, all together (proportional set sizes), while a large message is taken and its
 content read and checked.
 
-memory.py CUZK WORK_DIR [SECTORS]: WindowPoSt at 32 GiB with that many sectors (8,400: a message of 200 MiB). There are no
-keys of that size here: the job fails when they should be loaded, after all that this is about. Exit code 1 if the
-largest sum is more than 1.3 times the message.
+memory.py CUZK WORK_DIR [MIB]: a PoRep of 32 GiB whose JSON has as much white space as makes a message of that size (200
+MiB). There are no keys of that size here: the job fails when they should be loaded, after all that this is about. Exit
+code 1 if the largest sum is more than 1.3 times the message.
 """
 import glob
 import os
@@ -14,7 +14,7 @@ import threading
 import time
 
 cuzk, work = sys.argv[1:3]
-sectors = sys.argv[3] if len(sys.argv) > 3 else "8400"
+size = int(sys.argv[3] if len(sys.argv) > 3 else "200") << 20
 sock = "unix://%s/cuzk.sock" % work
 os.makedirs(work + "/keys", exist_ok=True)
 
@@ -66,14 +66,20 @@ def client(*arguments):
 
 request = work + "/large.json"
 if not os.path.exists(request):
-    subprocess.run([cuzk, "sample", "window", "--sector-size", "32GiB", "--sectors", sectors, "-o", request], check=True)
+    subprocess.run([cuzk, "sample", "porep", "--sector-size", "32GiB", "--c1", "-o", request], check=True)
+    with open(request, "rb") as f:
+        text = f.read()
+    blanks = max(size - len(text), 0) // text.count(b",")
+    text = text.replace(b",", b"," + blanks * b" ")
+    with open(request, "wb") as f:
+        f.write(text + max(size - len(text), 0) * b" ")
 log = open(work + "/daemon.log", "w")
 daemon = subprocess.Popen([cuzk, "daemon", "--listen", sock, "--journal", work + "/journal.db", "--srs.param_cache",
                            work + "/keys"], stdout=log, stderr=log)
 try:
     while not os.path.exists(work + "/cuzk.sock"):
         time.sleep(0.05)
-    name = re.search(r"v28-\S+\.params", client("preload", "wpost-32g")).group(0)
+    name = re.search(r"v28-\S+\.params", client("preload", "porep-32g")).group(0)
     with open(work + "/keys/" + name, "w") as f:
         f.write("no keys")
     time.sleep(1)
@@ -81,7 +87,7 @@ try:
     sampler.start()
     time.sleep(0.5)
     idle = sampler.phase()[0]
-    submitted = client("submit", "--request", request)
+    submitted = client("submit", "--c1", request, "--miner", "1193", "--sector", "117")
     job = re.search(r"job-[0-9a-f-]+", submitted).group(0)
     receiving = sampler.phase()
     spool = os.path.getsize("%s/journal.db.spool/%s.spool" % (work, job))

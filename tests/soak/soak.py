@@ -132,10 +132,10 @@ class Requests:
             kind, size = KINDS[name]
             self.by_kind[name] = []
             for i in range(variants):
-                path = "%s/requests/%s-%d.json" % (keys, name, i)
+                sectors = (1 if i == 1 else 2) if kind == "window" else 0  # a partition holds two
+                path = "%s/requests/%s%s-%d.json" % (keys, name, "-of-%d" % sectors if sectors else "", i)
                 if not os.path.exists(path):
-                    more = ["--sectors", "3"] if kind == "window" and i == 1 else []
-                    more = ["--sectors", "2"] if kind == "window" and i != 1 else more
+                    more = ["--sectors", str(sectors)] if sectors else []
                     subprocess.run([CUZK, "sample", kind, "--sector-size", size, "--seed", "soak %d" % i, "--miner",
                                     str(1000 + i), *more, "-o", path], check=True, stdout=subprocess.DEVNULL)
                 self.by_kind[name].append(path)
