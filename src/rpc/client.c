@@ -7,6 +7,7 @@
 #include <grpc/slice.h>
 #include <grpc/support/alloc.h>
 #include <grpc/support/time.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
