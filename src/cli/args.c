@@ -81,11 +81,13 @@ static cuzk_status set_value(cli_option *option, const char *text, cuzk_err *err
     case CLI_STRING:
         *(const char **)option->value = text;
         return CUZK_OK;
-    case CLI_U64: {
+    case CLI_U64:
+    case CLI_COUNT: {
         const char *end = NULL;
-        if (!parse_digits(option->value, text, &end) || *end)
-            return ZK_FAIL(err, CUZK_USAGE, "%s%s: found \"%s\", expected a whole number", dashes(option), option->name,
-                           text);
+        bool from_1 = option->type == CLI_COUNT;
+        if (!parse_digits(option->value, text, &end) || *end || (from_1 && *(uint64_t *)option->value == 0))
+            return ZK_FAIL(err, CUZK_USAGE, "%s%s: found \"%s\", expected a whole number%s", dashes(option),
+                           option->name, text, from_1 ? ", at least 1" : "");
         return CUZK_OK;
     }
     case CLI_SIZE:

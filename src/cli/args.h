@@ -8,6 +8,7 @@ typedef enum cli_type {
     CLI_FLAG,   /* bool */
     CLI_STRING, /* const char * */
     CLI_U64,    /* uint64_t */
+    CLI_COUNT,  /* uint64_t, at least 1: for options where 0 in the variable means that they were not given */
     CLI_SIZE,   /* uint64_t: bytes, or with a unit KiB, MiB, GiB */
 } cli_type;
 

@@ -21,7 +21,7 @@ typedef struct cli_bench {
 } cli_bench;
 
 #define CLI_BENCH_OPTIONS(bench)                                                                                       \
-    {"runs", "N", CLI_U64, &(bench).runs, "measured runs after one that warms up (default 5)"},                        \
+    {"runs", "N", CLI_COUNT, &(bench).runs, "measured runs after one that warms up (default 5)"},                      \
         {"json", NULL, CLI_FLAG, &(bench).json, "one JSON object on standard output"}, CLI_WORK_OPTIONS((bench).work)
 
 /* Checks the options, starts the pool, makes room. */

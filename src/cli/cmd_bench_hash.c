@@ -106,7 +106,7 @@ static int run_hash(const cli_command *self, int argc, char **argv) {
         ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--arity: found %" PRIu64 ", expected 1 to %d", arity, MAX_ARITY));
     if (poseidon) n_bytes = arity * sizeof(zk_fr);
     if (n < 1 || n > MAX_INPUT_BYTES / 32 || n_bytes > MAX_INPUT_BYTES / n)
-        ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--n: found %" PRIu64 ", expected at least 1 and at most 16 GiB in all", n));
+        ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "-n: found %" PRIu64 ", expected at least 1 and at most 16 GiB in all", n));
     ZK_GOTO(cli_bench_start(&bench, self->name, &err));
     h.n = n;
     h.n_bytes = n_bytes;

@@ -366,9 +366,9 @@ enum bench_kind { BENCH_PROVE, BENCH_SYNTHESIZE, BENCH_SETUP, BENCH_VERIFY };
 static int run(const cli_command *self, int argc, char **argv, enum bench_kind kind) {
     bench_args args = {0};
     cuzk_err err = {0};
-    const cli_option chain_option = {"chain", "K", CLI_U64, &args.log2_n,
+    const cli_option chain_option = {"chain", "K", CLI_COUNT, &args.log2_n,
                                      "the chain of 2^K - 8 multiplications with a full-width witness"};
-    const cli_option batch_option = {"batch", "N", CLI_U64, &args.batch, "proofs checked together (default 1)"};
+    const cli_option batch_option = {"batch", "N", CLI_COUNT, &args.batch, "proofs checked together (default 1)"};
     cli_option table[] = {
         kind == BENCH_VERIFY ? batch_option : chain_option,
         CLI_BENCH_OPTIONS(args.bench),

@@ -212,7 +212,8 @@ static int run_request(const cli_command *self, int argc, char **argv) {
     cli_option options[] = {
         CLI_BENCH_OPTIONS(args.bench),
         CLI_DEVICE_OPTIONS(args.bench.work),
-        {"lanes", "N", CLI_U64, &args.lanes, "partitions proved side by side, 1 or 2 (default: 2 where there is room)"},
+        {"lanes", "N", CLI_COUNT, &args.lanes,
+         "partitions proved side by side, 1 or 2 (default: 2 where there is room)"},
         {"multiples", NULL, CLI_FLAG, &args.multiples, "keep multiples of the bases in the device memory that is left"},
         {"steady", NULL, CLI_FLAG, &args.steady, "the next request is read while one is proved"},
         {"test-blinding", "FILE", CLI_STRING, &args.blinding_path,

@@ -124,7 +124,7 @@ static int run(const cli_command *self, int argc, char **argv, bool with_checkpo
         {"sector-size", "S", CLI_SIZE, &args.sector_bytes, "sector size: 2KiB, 8MiB, 512MiB, 32GiB, 64GiB", true},
         {"json", NULL, CLI_FLAG, &args.json, "one JSON object on standard output"},
         CLI_WORK_OPTIONS(args.work),
-        {"rows-per-checkpoint", "N", CLI_U64, &args.rows_per_checkpoint,
+        {"rows-per-checkpoint", "N", CLI_COUNT, &args.rows_per_checkpoint,
          "running digest after every N rows (default 65536 up to 8MiB, else 1048576)"},
     };
     cli_positional positionals[] = {{"KIND", &args.kind_name, "porep, winning, window or update", false}};

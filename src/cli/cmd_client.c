@@ -355,17 +355,23 @@ static int run_evict(const cli_command *self, int argc, char **argv) {
 
 static int run_metrics(const cli_command *self, int argc, char **argv) {
     cli_remote remote = {0};
-    bool help = false;
+    bool json_wanted = false, help = false;
     cuzk_err err = {0};
     cuzk_status status = CUZK_OK;
     Cuzk__V1__GetMetricsResponse *m = NULL;
-    cli_option options[] = {CLI_REMOTE_OPTIONS(remote)};
-    ZK_GOTO(cli_parse(self, argc, argv, options, CLI_N_REMOTE_OPTIONS, NULL, 0, &help, &err));
+    cli_option options[] = {CLI_REMOTE_OPTIONS(remote), {"json", NULL, CLI_FLAG, &json_wanted, json_help}};
+    ZK_GOTO(cli_parse(self, argc, argv, options, CLI_N_REMOTE_OPTIONS + 1, NULL, 0, &help, &err));
     if (help) goto out;
     ZK_GOTO(cli_remote_open(&remote, &err));
     Cuzk__V1__GetMetricsRequest q = CUZK__V1__GET_METRICS_REQUEST__INIT;
     ZK_GOTO(cli_remote_call((void **)&m, &remote, "GetMetrics", &q.base, &cuzk__v1__get_metrics_response__descriptor,
                             &err));
+    if (json_wanted) {
+        zk_json_writer *j = cli_json_begin();
+        zk_json_put_string(j, "prometheus_text", m->prometheus_text);
+        ZK_GOTO(cli_json_end(j, &err));
+        goto out;
+    }
     fputs(m->prometheus_text, stdout);
     if (fflush(stdout) != 0) status = ZK_FAIL(&err, CUZK_IO, "standard output cannot be written");
 out:

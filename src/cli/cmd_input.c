@@ -199,7 +199,7 @@ static int run(const cli_command *self, int argc, char **argv, bool is_witness) 
         {"json", NULL, CLI_FLAG, &args.json, "one JSON object on standard output"},
         CLI_WORK_OPTIONS(args.work),
         {"partition", "K", CLI_U64, &args.partition, "partition of the proof (default 0)"},
-        {"every", "N", CLI_U64, &args.every,
+        {"every", "N", CLI_COUNT, &args.every,
          "running digest after every N variables (default 65536 up to 8MiB, else 1048576)"},
     };
     size_t n_options = sizeof options / sizeof options[0] - (is_witness ? 0 : 2);

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cli/circuits.h"
 #include "cli/commands.h"
+#include "cli/output.h"
 #include "cli/proving.h"
 #include "cli/session.h"
 #include "filecoin/c1_write.h"
@@ -15,7 +16,7 @@
 typedef struct sample_args {
     const char *kind_name, *text, *out_path, *registered_name;
     uint64_t sector_bytes, miner, sector, n_sectors;
-    bool as_c1;
+    bool as_c1, json;
     cli_work work;
 } sample_args;
 
@@ -39,6 +40,27 @@ static cuzk_status find_seal(const zk_registered_seal **seal, const sample_args 
                        "--sector-size: found %s, expected a registered size (2KiB, 8MiB, 512MiB, "
                        "32GiB, 64GiB)",
                        cli_format_size(size, args->sector_bytes));
+    return CUZK_OK;
+}
+
+static cuzk_status report(const sample_args *args, const char *type_name, uint64_t number, uint32_t n_partitions,
+                          size_t n_vanilla_proofs, cuzk_err *err) {
+    if (args->json) {
+        zk_json_writer *json = cli_json_begin();
+        zk_json_put_string(json, "file", args->out_path);
+        zk_json_put_string(json, "kind", args->kind_name);
+        zk_json_put_string(json, "registered_proof", type_name);
+        zk_json_put_u64(json, "registered_proof_number", number);
+        zk_json_put_u64(json, "sector_size", args->sector_bytes);
+        zk_json_put_u64(json, "partitions", n_partitions);
+        zk_json_put_u64(json, "vanilla_proofs", n_vanilla_proofs);
+        zk_json_put_u64(json, "miner_id", args->miner);
+        zk_json_put_u64(json, "sector_number", args->sector);
+        return cli_json_end(json, err);
+    }
+    printf("%s: %s%s of miner %" PRIu64 ", sector %" PRIu64 ", %" PRIu32 " partition%s\n", args->out_path, type_name,
+           args->as_c1 ? " C1 output" : " request", args->miner, args->sector, n_partitions,
+           n_partitions == 1 ? "" : "s");
     return CUZK_OK;
 }
 
@@ -68,8 +90,7 @@ static cuzk_status sample_porep(const sample_args *args, zk_pool *pool, cuzk_err
         ZK_GOTO(zk_request_write_file(&request, args->out_path, err));
     }
     cli_progress_end();
-    printf("%s: %s of miner %" PRIu64 ", sector %" PRIu64 ", %s, %" PRIu32 " partitions\n", args->out_path,
-           args->as_c1 ? "C1 output" : "PoRep request", args->miner, args->sector, seal->name, seal->n_partitions);
+    status = report(args, seal->name, seal->number, seal->n_partitions, 1, err);
 out:
     cli_progress_end();
     free(text);
@@ -79,13 +100,12 @@ out:
 
 /* Writes and destroys the request; a failure to make it is passed on. */
 static cuzk_status write_request(cuzk_status status, zk_request *request, const sample_args *args,
-                                 const char *type_name, cuzk_err *err) {
+                                 const char *type_name, uint32_t n_partitions, cuzk_err *err) {
     cli_progress_end();
     if (status != CUZK_OK) return status;
     status = zk_request_write_file(request, args->out_path, err);
     if (status == CUZK_OK)
-        printf("%s: %s request of miner %" PRIu64 ", %zu vanilla proof%s\n", args->out_path, type_name, args->miner,
-               request->n_vanilla_proofs, request->n_vanilla_proofs == 1 ? "" : "s");
+        status = report(args, type_name, request->registered_proof, n_partitions, request->n_vanilla_proofs, err);
     zk_request_destroy(request);
     return status;
 }
@@ -114,18 +134,21 @@ static cuzk_status sample_post(const sample_args *args, zk_post_kind kind, zk_po
     };
     zk_request *request = NULL;
     cuzk_status status = zk_sample_post(&request, type, &options, pool, err);
-    return write_request(status, request, args, type->name, err);
+    uint32_t n_partitions = (uint32_t)((options.n_sectors + type->n_sectors - 1) / type->n_sectors);
+    return write_request(status, request, args, type->name, n_partitions, err);
 }
 
 static cuzk_status sample_update(const sample_args *args, zk_pool *pool, cuzk_err *err) {
     const zk_registered_update *type = NULL;
     for (unsigned i = 0; i < ZK_N_REGISTERED_UPDATES; i++)
-        if (zk_registered_updates[i].sector_bytes == args->sector_bytes) type = &zk_registered_updates[i];
+        if (zk_registered_updates[i].sector_bytes == args->sector_bytes &&
+            (!args->registered_name || strcmp(zk_registered_updates[i].name, args->registered_name) == 0))
+            type = &zk_registered_updates[i];
     if (!type) return no_such_type(args, err);
     zk_request *request = NULL;
     cuzk_status status = zk_sample_update(&request, type, args->text ? args->text : "cuzk update a", args->miner,
                                           args->sector, pool, err);
-    return write_request(status, request, args, type->name, err);
+    return write_request(status, request, args, type->name, type->n_partitions, err);
 }
 
 static cuzk_status sample(const sample_args *args, zk_proof_kind kind, zk_pool *pool, cuzk_err *err) {
@@ -155,12 +178,13 @@ static int run(const cli_command *self, int argc, char **argv) {
         {"sector-size", "S", CLI_SIZE, &args.sector_bytes, "sector size: 2KiB, 8MiB, 512MiB, 32GiB, 64GiB", true},
         {"o", "FILE", CLI_STRING, &args.out_path, "where the request goes", true},
         {"seed", "TEXT", CLI_STRING, &args.text, "text that all values follow from"},
-        {"sectors", "N", CLI_U64, &args.n_sectors, "window: number of sectors (default: a full partition)"},
+        {"sectors", "N", CLI_COUNT, &args.n_sectors, "window: number of sectors (default: a full partition)"},
         {"miner", "N", CLI_U64, &args.miner, "miner number (default 1193)"},
         {"sector", "N", CLI_U64, &args.sector, "number of the (first) sector (default 117)"},
         {"registered-proof", "NAME", CLI_STRING, &args.registered_name,
          "type of proof (default: the newest; PoRep: the interactive type of version 1.1)"},
         {"c1", NULL, CLI_FLAG, &args.as_c1, "PoRep: write the output of commit phase 1 instead of a request"},
+        {"json", NULL, CLI_FLAG, &args.json, "one JSON object on standard output"},
         CLI_WORK_OPTIONS(args.work),
     };
     cli_positional positionals[] = {{"KIND", &args.kind_name, "porep, winning, window or update", false}};

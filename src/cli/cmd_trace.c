@@ -214,7 +214,8 @@ static int run(const cli_command *self, int argc, char **argv) {
     zk_trace_set *sets[2] = {NULL, NULL};
     zk_trace_comparison *c = NULL;
     cli_option options[] = {
-        {"spreads", "N", CLI_U64, &n_spreads, "how many times the run-to-run spread a change must exceed (default 3)"},
+        {"spreads", "N", CLI_COUNT, &n_spreads,
+         "how many times the run-to-run spread a change must exceed (default 3)"},
         {"all", NULL, CLI_FLAG, &all, "also stages of less than 1 % that did not change"},
         {"json", NULL, CLI_FLAG, &json_wanted, "one JSON object on standard output"},
     };
@@ -222,7 +223,7 @@ static int run(const cli_command *self, int argc, char **argv) {
                                     {"B", &paths[1], "runs after", false}};
     ZK_GOTO(cli_parse(self, argc, argv, options, 3, positionals, 2, &help, &err));
     if (help) goto out;
-    if (n_spreads < 1 || n_spreads > 1000)
+    if (n_spreads > 1000)
         ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--spreads: found %" PRIu64 ", expected 1 to 1000", n_spreads));
     for (int i = 0; i < 2; i++) ZK_GOTO(read_set(&sets[i], paths[i], &err));
     ZK_GOTO(zk_trace_compare(&c, sets[0], sets[1], (double)n_spreads, &err));

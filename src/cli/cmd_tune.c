@@ -89,7 +89,7 @@ static int run(const cli_command *self, int argc, char **argv) {
         {"o", "FILE", CLI_STRING, &args.out_path, "where the table goes (default: where later runs look for it)"},
         {"from", "N", CLI_U64, &args.from, "least size, 2^N points (default 16)"},
         {"to", "N", CLI_U64, &args.to, "largest size, if memory allows it (default 26)"},
-        {"runs", "N", CLI_U64, &args.runs, "measurements of each way, of which the median counts (default 3)"},
+        {"runs", "N", CLI_COUNT, &args.runs, "measurements of each way, of which the median counts (default 3)"},
         {"json", NULL, CLI_FLAG, &args.json, "one JSON object on standard output"},
         CLI_WORK_OPTIONS(args.work),
         CLI_DEVICE_OPTIONS(args.work),

@@ -85,6 +85,7 @@ expect "a worker of the CPU is called so" 0 "^cpu (worker 0)  *[1-9][0-9]* threa
 expect "in JSON, too" 0 '"device": "cpu (worker 0)"' "$CUZK" status --json
 expect "status --json" 0 '"total_proofs_completed": 0' "$CUZK" status --json
 expect "metrics" 0 "^cuzk_uptime_seconds " "$CUZK" metrics
+expect "metrics --json" 0 '"prometheus_text": "# HELP .*\\ncuzk_uptime_seconds ' "$CUZK" metrics --json
 expect "cancel of an unknown job" 1 "not queued or running" "$CUZK" cancel job-unknown
 expect "await of an unknown job" 3 "no such job" "$CUZK" await job-unknown
 expect "preload without keys" 3 "NOT_FOUND: .*$work/keys" "$CUZK" preload winning-2k

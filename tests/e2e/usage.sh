@@ -20,6 +20,24 @@ for value in "" auto off interleave; do
     expect "CUZK_NUMA=$value" 0 "result checked" env CUZK_NUMA="$value" "$CUZK" bench hash -n 8 --runs 1
 done
 
+# a number that is given is not taken for one that is not
+zero() { expect "$1 $2 0" 2 "$2: found \"0\", expected a whole number, at least 1" "$CUZK" $1 "$2" 0; }
+for options in "sample window:--sectors" "circuit digest window:--rows-per-checkpoint" "witness digest:--every" "bench msm:--runs" \
+    "bench verify:--batch" "bench prove:--chain" "bench setup:--chain" "bench request:--lanes" "tune:--runs" "trace compare a b:--spreads"; do
+    zero "${options%%:*}" "${options#*:}"
+done
+if "$CUZK" bench stress --help >"$work/help" && grep -q duration "$work/help"; then
+    zero "bench stress" --duration
+    zero "bench batch" --concurrency
+    zero "bench single" --runs
+fi
+for kind in porep winning window update; do
+    expect "sample $kind --json" 0 "\"kind\": \"$kind\".*\"sector_size\": 2048.*\"partitions\": 1.*\"miner_id\": 1193" \
+        sh -c '"$1" sample "$2" --sector-size 2KiB -o "$3/s.json" --json | tr -d "\n"' sh "$CUZK" $kind "$work"
+done
+expect "sample of a type that is none" 3 "no registered update type has .* the name foo" "$CUZK" sample update --sector-size 2KiB \
+    --registered-proof foo -o "$work/s.json"
+
 "$CUZK" sample winning --sector-size 2KiB -o "$work/request.json" >/dev/null || fail "a request"
 : >"$work/proof"
 mkdir "$work/keys" "$work/none"
