@@ -23,7 +23,7 @@ typedef struct bench_args {
     uint64_t batch;  /* 0: not given */
 } bench_args;
 
-enum { DEFAULT_SETUP_LOG2_N = 17, VERIFY_LOG2_N = 10, MAX_BATCH = 100000 };
+enum { DEFAULT_SETUP_LOG2_N = 17, MAX_CHECKED_SETUP_LOG2_N = 9, VERIFY_LOG2_N = 10, MAX_BATCH = 100000 };
 
 static cuzk_status check_log2_n(uint64_t log2_n, cuzk_err *err) {
     if (log2_n >= 4 && log2_n <= 26) return CUZK_OK;
@@ -284,6 +284,57 @@ static cuzk_status setup_once(void *ctx, cuzk_err *err) {
     return zk_setup(&run->result, run->chain.program, &options, err);
 }
 
+/* Point i of a section is its scalar times the generator, by doubling and adding. */
+static bool is_multiple(const uint8_t *encoded, zk_group group, const zk_fr *scalar) {
+    uint8_t expected[ZK_G2_UNCOMPRESSED_BYTES];
+    if (group == ZK_G1) {
+        zk_g1 p;
+        zk_g1_affine a;
+        zk_g1_from_affine(&p, &zk_g1_generator);
+        zk_g1_mul_var(&p, &p, scalar);
+        zk_g1_to_affine(&a, &p);
+        zk_g1_serialize(expected, &a);
+        return memcmp(encoded, expected, ZK_G1_UNCOMPRESSED_BYTES) == 0;
+    }
+    zk_g2 p;
+    zk_g2_affine a;
+    zk_g2_from_affine(&p, &zk_g2_generator);
+    zk_g2_mul_var(&p, &p, scalar);
+    zk_g2_to_affine(&a, &p);
+    zk_g2_serialize(expected, &a);
+    return memcmp(encoded, expected, ZK_G2_UNCOMPRESSED_BYTES) == 0;
+}
+
+static cuzk_status check_setup(const setup_run *run, cuzk_err *err) {
+    zk_key_scalars scalars = {0};
+    zk_params *params = NULL;
+    zk_fr *values = NULL;
+    cuzk_status status = CUZK_OK;
+    ZK_GOTO(zk_key_scalars_create(&scalars, run->chain.program, &run->toxic, run->pool, err));
+    ZK_GOTO(zk_params_open(&params, run->params_path, NULL, err));
+    for (int i = 0; i < ZK_PARAMS_N_SECTIONS; i++) {
+        zk_params_section_id id = (zk_params_section_id)i;
+        uint32_t n = params->section[i].n;
+        if (n != scalars.n[i])
+            ZK_GOTO(ZK_FAIL(err, CUZK_INTERNAL, "bench setup: section %s: %" PRIu32 " points, expected %" PRIu64,
+                            zk_params_section_name(id), n, scalars.n[i]));
+        free(values);
+        values = zk_malloc(n * sizeof *values);
+        if (!values) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %" PRIu32 " scalars", n));
+        zk_key_scalars_get(&scalars, id, values, 0, n);
+        for (uint32_t k = 0; k < n; k++)
+            if (!is_multiple(params->bytes + params->section[i].offset + k * zk_params_point_bytes(id),
+                             zk_params_section_group(id), &values[k]))
+                ZK_GOTO(ZK_FAIL(err, CUZK_INTERNAL, "bench setup: section %s: point %" PRIu32 " is wrong",
+                                zk_params_section_name(id), k));
+    }
+out:
+    free(values);
+    zk_params_close(params);
+    zk_key_scalars_clear(&scalars);
+    return status;
+}
+
 static cuzk_status bench_setup(bench_args *args, cuzk_err *err) {
     cli_bench *bench = &args->bench;
     uint64_t log2_n = args->log2_n ? args->log2_n : DEFAULT_SETUP_LOG2_N;
@@ -297,6 +348,10 @@ static cuzk_status bench_setup(bench_args *args, cuzk_err *err) {
     bench->backend = run.backend;
     ZK_GOTO(cli_bench_measure(bench, setup_once, &run, err));
     memcpy(bench->checksum, run.result.params_sha256, 32);
+    if (log2_n <= MAX_CHECKED_SETUP_LOG2_N) {
+        ZK_GOTO(check_setup(&run, err));
+        bench->checked = true;
+    }
     cli_bench_field fields[] = {{"constraints", run.chain.program->n_rows}, {"params_bytes", run.result.params_bytes}};
     ZK_GOTO(cli_bench_report(bench, fields, 2, run.chain.program->n_rows, "constraints", err));
 out:

@@ -20,6 +20,7 @@ for value in "" auto off interleave; do
     expect "CUZK_NUMA=$value" 0 "result checked" env CUZK_NUMA="$value" "$CUZK" bench hash -n 8 --runs 1
 done
 
+toxic=$(dirname "$0")/../vectors/toxic.json
 # a number that is given is not taken for one that is not
 zero() { expect "$1 $2 0" 2 "$2: found \"0\", expected a whole number, at least 1" "$CUZK" $1 "$2" 0; }
 for options in "sample window:--sectors" "circuit digest window:--rows-per-checkpoint" "witness digest:--every" "bench msm:--runs" \
@@ -31,6 +32,10 @@ if "$CUZK" bench stress --help >"$work/help" && grep -q duration "$work/help"; t
     zero "bench batch" --concurrency
     zero "bench single" --runs
 fi
+for what in "msm -n 100" "msm -n 100 --group g2" "masked-sum -n 100" "ntt --log2-n 8" "setup --chain 7" "verify" "prove --chain 7 --test-toxic toxic"; do
+    # shellcheck disable=SC2086
+    expect "bench $what is checked" 0 '"checked": true' "$CUZK" bench $(echo "$what" | sed "s#toxic\$#$toxic#") --runs 1 --json
+done
 for kind in porep winning window update; do
     expect "sample $kind --json" 0 "\"kind\": \"$kind\".*\"sector_size\": 2048.*\"partitions\": 1.*\"miner_id\": 1193" \
         sh -c '"$1" sample "$2" --sector-size 2KiB -o "$3/s.json" --json | tr -d "\n"' sh "$CUZK" $kind "$work"
