@@ -80,9 +80,17 @@ const char *zk_point_verdict_text(zk_point_verdict verdict);
 ZK_CURVE_DECLARE(g1, fp)
 ZK_CURVE_DECLARE(g2, fp2)
 
-/* phi(x, y) = (beta x, y), which multiplies G1 by -x^2, x = -0xd201000000010000 the parameter of the curve. */
+/* The parameter of the curve is x = -ZK_CURVE_ABS_X: r = x^4 - x^2 + 1, p = (x - 1)^2 r / 3 + x. Its absolute value has
+ * 64 bits, of which six are set. */
+#define ZK_CURVE_ABS_X 0xd201000000010000u
+
+/* beta^3 = 1, the one of the two for which phi(x, y) = (beta x, y) multiplies G1 by -x^2. */
+extern const zk_fp zk_g1_beta;
 void zk_g1_affine_phi(zk_g1_affine *r, const zk_g1_affine *a);
-/* The endomorphism of E2 that multiplies G2 by x. */
+/* The endomorphism of E2 that multiplies G2 by x, the p-power Frobenius carried over to the twist:
+ * psi(x, y) = (c_x conj(x), c_y conj(y)), c_x = (1 + u)^-((p-1)/3), c_y = (1 + u)^-((p-1)/2). c_x is a multiple of u. */
+extern const zk_fp zk_g2_psi_x; /* c_x / u */
+extern const zk_fp2 zk_g2_psi_y;
 void zk_g2_affine_psi(zk_g2_affine *r, const zk_g2_affine *a);
 
 #endif

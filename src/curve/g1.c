@@ -24,21 +24,21 @@ static void fe_store(uint8_t *bytes, const zk_fp *a) { zk_fp_to_bytes_be(bytes, 
 
 #include "curve/group.inc"
 
-/* r = [|x|] a, x = -0xd201000000010000 the parameter of the curve. */
+/* r = [|x|] a, x the parameter of the curve. */
 static void mul_by_abs_x(zk_g1 *r, const zk_g1 *a) {
-    const uint64_t x = 0xd201000000010000;
     zk_g1 sum = *a, base = *a;
     for (int i = 62; i >= 0; i--) {
         zk_g1_double(&sum, &sum);
-        if (x >> i & 1) zk_g1_add(&sum, &sum, &base);
+        if (ZK_CURVE_ABS_X >> i & 1) zk_g1_add(&sum, &sum, &base);
     }
     *r = sum;
 }
 
+const zk_fp zk_g1_beta = {{0x30f1361b798a64e8, 0xf3b8ddab7ece5a2a, 0x16a8ca3ac61577f7, 0xc26a2ff874fd029b,
+                           0x3636b76660701c6e, 0x051ba4ab241b6160}};
+
 void zk_g1_affine_phi(zk_g1_affine *r, const zk_g1_affine *a) {
-    static const zk_fp beta = {{0x30f1361b798a64e8, 0xf3b8ddab7ece5a2a, 0x16a8ca3ac61577f7, 0xc26a2ff874fd029b,
-                                0x3636b76660701c6e, 0x051ba4ab241b6160}};
-    zk_fp_mul(&r->x, &a->x, &beta);
+    zk_fp_mul(&r->x, &a->x, &zk_g1_beta);
     r->y = a->y;
 }
 

@@ -37,33 +37,32 @@ static void fe_store(uint8_t *bytes, const zk_fp2 *a) {
 
 #include "curve/group.inc"
 
-/* The p-power Frobenius carried over to the twist: psi(x, y) = (conj(x) (1+u)^-((p-1)/3), conj(y) (1+u)^-((p-1)/2)).
- * The first constant is a multiple of u: conj(x) c u = c x1 + c x0 u. */
+const zk_fp zk_g2_psi_x = {{0x890dc9e4867545c3, 0x2af322533285a5d5, 0x50880866309b7e2c, 0xa20d1b8c7e881024,
+                            0x14e4f04fe2db9068, 0x14e56d3f1564853a}};
+const zk_fp2 zk_g2_psi_y = {{{0x3e2f585da55c9ad1, 0x4294213d86c18183, 0x382844c88b623732, 0x92ad2afd19103e18,
+                              0x1d794e4fac7cf0b9, 0x0bd592fc7d825ec8}},
+                            {{0x7bcfa7a25aa30fda, 0xdc17dec12a927e7c, 0x2f088dd86b4ebef1, 0xd1ca2087da74d4a7,
+                              0x2da2596696cebc1d, 0x0e2b7eedbbfd87d2}}};
+
+/* conj(x0 + x1 u) c u = c x1 + c x0 u */
 void zk_g2_affine_psi(zk_g2_affine *r, const zk_g2_affine *a) {
-    static const zk_fp c_x = {{0x890dc9e4867545c3, 0x2af322533285a5d5, 0x50880866309b7e2c, 0xa20d1b8c7e881024,
-                               0x14e4f04fe2db9068, 0x14e56d3f1564853a}};
-    static const zk_fp2 c_y = {{{0x3e2f585da55c9ad1, 0x4294213d86c18183, 0x382844c88b623732, 0x92ad2afd19103e18,
-                                 0x1d794e4fac7cf0b9, 0x0bd592fc7d825ec8}},
-                               {{0x7bcfa7a25aa30fda, 0xdc17dec12a927e7c, 0x2f088dd86b4ebef1, 0xd1ca2087da74d4a7,
-                                 0x2da2596696cebc1d, 0x0e2b7eedbbfd87d2}}};
     zk_fp x0 = a->x.c0;
-    zk_fp_mul(&r->x.c0, &a->x.c1, &c_x);
-    zk_fp_mul(&r->x.c1, &x0, &c_x);
+    zk_fp_mul(&r->x.c0, &a->x.c1, &zk_g2_psi_x);
+    zk_fp_mul(&r->x.c1, &x0, &zk_g2_psi_x);
     zk_fp2_conjugate(&r->y, &a->y);
-    zk_fp2_mul(&r->y, &r->y, &c_y);
+    zk_fp2_mul(&r->y, &r->y, &zk_g2_psi_y);
 }
 
 /* M. Scott, "A note on group membership tests for G1, G2 and GT on BLS pairing-friendly curves", 2021: psi acts on G2
- * as the curve parameter x = -0xd201000000010000, and psi(P) = [x]P for no other point of E2. */
+ * as the curve parameter x, and psi(P) = [x]P for no other point of E2. */
 bool zk_g2_affine_is_in_subgroup(const zk_g2_affine *a) {
-    const uint64_t abs_x = 0xd201000000010000;
     if (zk_g2_affine_is_infinity(a)) return true;
     zk_g2_affine image;
     zk_g2 multiple, expected;
     zk_g2_from_affine(&multiple, a);
     for (int i = 62; i >= 0; i--) {
         zk_g2_double(&multiple, &multiple);
-        if (abs_x >> i & 1) zk_g2_add_affine(&multiple, &multiple, a);
+        if (ZK_CURVE_ABS_X >> i & 1) zk_g2_add_affine(&multiple, &multiple, a);
     }
     zk_g2_neg(&multiple, &multiple);
     zk_g2_affine_psi(&image, a);

@@ -181,7 +181,7 @@ void zk_pair_to_fr(zk_fr *k, const uint64_t pair[2]) {
     zk_fr a, b, x;
     zk_fr_from_limbs(&a, first);
     zk_fr_from_limbs(&b, second);
-    zk_fr_from_u64(&x, 0xd201000000010000);
+    zk_fr_from_u64(&x, ZK_CURVE_ABS_X);
     zk_fr_sqr(&x, &x);
     zk_fr_mul(&b, &b, &x);
     zk_fr_sub(k, &a, &b);

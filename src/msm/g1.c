@@ -27,8 +27,6 @@
 /* phi(x, y) = (beta x, y) multiplies points of G1 by -x^2 (curve/g1.c): scalars of 255 bits become two of 128. */
 #define ENDOMORPHISM 1
 #define WINDOW_BITS_MOST 19
-static const zk_fp endo_beta = {{0x30f1361b798a64e8, 0xf3b8ddab7ece5a2a, 0x16a8ca3ac61577f7, 0xc26a2ff874fd029b,
-                                 0x3636b76660701c6e, 0x051ba4ab241b6160}};
 
 /* From so many points on code in lanes is faster (Zen 4, bench/ifma_bench). */
 #define LANES_MSM_MIN 128

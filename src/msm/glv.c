@@ -1,11 +1,5 @@
 #include "msm/glv.h"
 
-#define ABS_X 0xd201000000010000u
-
-/* As in curve/g1.c: (beta x, y) is -[x^2](x, y). */
-static const zk_fp beta = {{0x30f1361b798a64e8, 0xf3b8ddab7ece5a2a, 0x16a8ca3ac61577f7, 0xc26a2ff874fd029b,
-                            0x3636b76660701c6e, 0x051ba4ab241b6160}};
-
 /* ---- digits ---- */
 
 #define DIGIT(entry, e, negative) ((entry) | (e) << 2 | (negative) << 4)
@@ -34,13 +28,13 @@ static const struct representative {
     {DIGIT(2, 0, 1), -1, -1},
 };
 
-/* v = v / ABS_X, returns the remainder. */
+/* v = v / ZK_CURVE_ABS_X, returns the remainder. */
 static uint64_t divide(uint64_t v[4]) {
     zk_u128 rest = 0;
     for (int i = 4; i-- > 0;) {
         rest = rest << 64 | v[i];
-        v[i] = (uint64_t)(rest / ABS_X);
-        rest %= ABS_X;
+        v[i] = (uint64_t)(rest / ZK_CURVE_ABS_X);
+        rest %= ZK_CURVE_ABS_X;
     }
     return (uint64_t)rest;
 }
@@ -49,7 +43,7 @@ void zk_glv_recode(zk_glv_digit digits[ZK_GLV_DIGITS], const zk_fr *k) {
     uint64_t v[4];
     zk_fr_to_limbs(v, k);
     const uint64_t low = divide(v), high = divide(v);
-    const zk_u128 m = (zk_u128)high * ABS_X + low, q = (zk_u128)v[1] << 64 | v[0];
+    const zk_u128 m = (zk_u128)high * ZK_CURVE_ABS_X + low, q = (zk_u128)v[1] << 64 | v[0];
     int carry_m = 0, carry_q = 0; /* what the digits so far leave over: 0 or 1 */
     for (int i = 0; i < ZK_GLV_DIGITS; i++) {
         const int t = i < 64 ? (int)(m >> 2 * i & 3) + carry_m : carry_m;
@@ -66,7 +60,7 @@ void zk_glv_recode(zk_glv_digit digits[ZK_GLV_DIGITS], const zk_fr *k) {
 void zk_glv_entries(zk_g1 r[2], const zk_g1_affine *p) {
     zk_g1_affine image;
     zk_g1 point;
-    zk_fp_mul(&image.x, &p->x, &beta);
+    zk_fp_mul(&image.x, &p->x, &zk_g1_beta);
     zk_fp_neg(&image.y, &p->y);
     zk_g1_from_affine(&point, p);
     zk_g1_add_affine(&r[0], &point, &image);
@@ -77,7 +71,7 @@ void zk_glv_table_fill(zk_glv_table *table, const zk_g1_affine *p, const zk_g1_a
     for (int t = 0; t < 3; t++) {
         const zk_g1_affine *from = t ? &entries[t - 1] : p;
         table->x[t][0] = from->x;
-        zk_fp_mul(&table->x[t][1], &from->x, &beta);
+        zk_fp_mul(&table->x[t][1], &from->x, &zk_g1_beta);
         zk_fp_add(&table->x[t][2], &table->x[t][0], &table->x[t][1]); /* 1 + beta + beta^2 = 0 */
         zk_fp_neg(&table->x[t][2], &table->x[t][2]);
         table->y[t] = from->y;

@@ -6,8 +6,7 @@
 #include "pairing/ifma/miller.h"
 #include "pairing/tower.h"
 
-/* |x| for the curve parameter x = -0xd201000000010000: its top bit is 63, five more bits are set. */
-#define ABS_X 0xd201000000010000u
+/* The bits of ZK_CURVE_ABS_X below the top one, and those of them that are set. */
 #define N_DOUBLINGS 63
 #define N_ADDITIONS 5
 #define N_LINES (N_DOUBLINGS + N_ADDITIONS)
@@ -111,7 +110,7 @@ void zk_g2_prepare(zk_g2_prepared *r, const zk_g2_affine *q) {
     walker t = {q->x, q->y, zk_fp2_one};
     size_t n = 0;
     for (int i = N_DOUBLINGS - 1; i >= 0; i--) {
-        for (int adding = 0; adding <= (int)(ABS_X >> i & 1); adding++) {
+        for (int adding = 0; adding <= (int)(ZK_CURVE_ABS_X >> i & 1); adding++) {
             line l;
             if (adding)
                 add_step(&l, &t, q);
@@ -167,7 +166,7 @@ static void miller_group(zk_fp12 *f, const miller_pairs *m) {
     *f = zk_fp12_one;
     for (int i = N_DOUBLINGS - 1; i >= 0; i--) {
         if (i < N_DOUBLINGS - 1) zk_fp12_sqr(f, f);
-        for (int adding = 0; adding <= (int)(ABS_X >> i & 1); adding++, at++) {
+        for (int adding = 0; adding <= (int)(ZK_CURVE_ABS_X >> i & 1); adding++, at++) {
             for (size_t k = 0; k < m->n; k++) {
                 line step;
                 if (adding)
@@ -317,7 +316,7 @@ static void pow_x(zk_fp12 *r, const zk_fp12 *a) {
     zk_fp12 base = *a, f = *a;
     for (int i = N_DOUBLINGS - 1; i >= 0; i--) {
         zk_fp12_cyclotomic_sqr(&f, &f);
-        if (ABS_X >> i & 1) zk_fp12_mul(&f, &f, &base);
+        if (ZK_CURVE_ABS_X >> i & 1) zk_fp12_mul(&f, &f, &base);
     }
     zk_fp12_conjugate(r, &f); /* x < 0, and the conjugate is the inverse here */
 }

@@ -9,7 +9,6 @@
 #include "field/fp2_52x8.h"
 #include "pairing/tower.h"
 
-#define ABS_X 0xd201000000010000u
 #define N_DOUBLINGS 63
 #define VECS_MOST (ZK_MILLER_LANES_MOST / 8)
 
@@ -322,7 +321,7 @@ void zk_pairing_miller_lanes(zk_fp12 *r, const zk_g1_affine *const *p, const zk_
     zk_fp52x8_broadcast(&f.c0.c0.c0, &zk_fp_one);
     for (int i = N_DOUBLINGS - 1; i >= 0; i--) {
         if (i < N_DOUBLINGS - 1) fe12_sqr(&f, &f);
-        for (int adding = 0; adding <= (int)(ABS_X >> i & 1); adding++) {
+        for (int adding = 0; adding <= (int)(ZK_CURVE_ABS_X >> i & 1); adding++) {
             for (size_t k = 0; k + 2 <= n_vecs; k += 2) {
                 take_step(&l[0], &walkers[k], adding);
                 take_step(&l[1], &walkers[k + 1], adding);
