@@ -11,9 +11,8 @@
 /* The split network of ntt/kernels.h: level l works on 2^l blocks of n / 2^l points, block b has the twiddle zeta_b =
  * w^(n t) with t = sum b_i 2^(-i-2) over the bits of b, and (u, v) become (u + zeta v, u - zeta v). From natural
  * to bit-reversed order; at last points change places. Block 0 of each level needs no multiplication. */
-#define MULTIPLES 64 /* of points, made together by a thread */
-#define LOW_BITS 10  /* of the number of a block: twiddles by two tables */
-#define MAX_LOG2_N 32
+#define MULTIPLES 64    /* of points, made together by a thread */
+#define LOW_BITS 10     /* of the number of a block: twiddles by two tables */
 #define LEVEL_CHUNKS 64 /* of a level, between two looks at progress */
 
 typedef struct twiddles {
@@ -39,7 +38,7 @@ static void fill_by_bits(zk_fr *t, unsigned n_bits, const zk_fr *step) {
 
 static cuzk_status make_twiddles(twiddles *t, unsigned log2_n, cuzk_err *err) {
     unsigned n_bits = log2_n ? log2_n - 1 : 0, low = n_bits < LOW_BITS ? n_bits : LOW_BITS;
-    zk_fr step[MAX_LOG2_N];
+    zk_fr step[ZK_FR_TWO_ADICITY];
     t->low = zk_malloc(sizeof *t->low << low);
     t->high = zk_malloc(sizeof *t->high << (n_bits - low));
     if (!t->low || !t->high) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "transform of 2^%u points: no memory", log2_n);
@@ -148,17 +147,11 @@ static void level_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     }
 }
 
-static size_t reverse_bits(size_t i, unsigned n_bits) {
-    size_t r = 0;
-    for (unsigned k = 0; k < n_bits; k++) r = r << 1 | (i >> k & 1);
-    return r;
-}
-
 static void reverse_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     const transform_job *job = ctx;
     (void)thread;
     for (size_t i = begin; i < end; i++) {
-        size_t j = reverse_bits(i, job->log2_n);
+        size_t j = zk_reverse_bits(i, job->log2_n);
         if (j <= i) continue;
         zk_g1_affine t = job->points[i];
         job->points[i] = job->points[j];
@@ -195,9 +188,9 @@ static cuzk_status run(transform_job *job, size_t n, zk_range_fn fn, zk_pool *po
 cuzk_status zk_g1_transform(zk_g1_affine *points, unsigned log2_n, const zk_fr *shift, const zk_fr *scale,
                             zk_pool *pool, zk_transform_progress report, void *report_ctx, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
-    if (log2_n > MAX_LOG2_N)
+    if (log2_n > ZK_FR_TWO_ADICITY)
         return ZK_FAIL(err, CUZK_UNSUPPORTED, "transform of 2^%u points: the field has roots up to 2^%d", log2_n,
-                       MAX_LOG2_N);
+                       ZK_FR_TWO_ADICITY);
     const size_t n = (size_t)1 << log2_n;
     const bool scaled = !zk_fr_is_one(shift) || !zk_fr_is_one(scale);
     transform_job job = {.points = points, .n = n, .log2_n = log2_n, .shift = shift, .scale = scale};

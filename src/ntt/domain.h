@@ -41,6 +41,27 @@ typedef struct tile_job {
     direction split, merge; /* which of the two to run; the middle of a quotient runs both */
 } tile_job;
 
+/* Where a tile of `columns` neighbouring columns lies in the vector. */
+typedef struct tile_place {
+    size_t first, stride, n_rows;
+    size_t block; /* which block of the pass's first level */
+} tile_place;
+
+static inline tile_place tile_place_of(const tile_job *job, size_t columns, size_t tile) {
+    size_t block_size = job->domain->n >> job->pass.first_level;
+    size_t stride = block_size >> job->pass.n_levels, per_block = stride / columns;
+    tile_place p = {.stride = stride, .n_rows = (size_t)1 << job->pass.n_levels, .block = tile / per_block};
+    p.first = p.block * block_size + (tile % per_block) * columns;
+    return p;
+}
+
+/* Pieces of work, of n, that a thread takes at a time: neighbours, as they share pages, and so few that every thread
+ * gets `turns` of them. */
+static inline size_t grain_of(size_t n, size_t turns, const zk_pool *pool) {
+    size_t grain = n / (turns * zk_pool_n_threads(pool));
+    return grain ? grain : 1;
+}
+
 /* On each leaf of each vector: a split, a multiplication by `scale` and, where coset says so, the powers of g or 1/g,
  * a merge; each optional. With `minus` there is one vector and a scale, and what it gives has the same of minus,
  * without the powers of g, taken off. */

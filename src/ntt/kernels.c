@@ -1,5 +1,14 @@
 #include "ntt/kernels.h"
 
+/* The twiddle of block 0 is one: both kinds are (u, v) -> (u + v, u - v). */
+static inline void butterflies_by_one(zk_fr *u, zk_fr *v, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        zk_fr t = v[i];
+        zk_fr_sub(&v[i], &u[i], &t);
+        zk_fr_add(&u[i], &u[i], &t);
+    }
+}
+
 void zk_ntt_tile_split(zk_fr *tile, size_t n_columns, const zk_fr *const *zeta, unsigned n_levels) {
     for (unsigned level = 0; level < n_levels; level++) {
         size_t half = n_columns << (n_levels - 1 - level);
@@ -7,11 +16,7 @@ void zk_ntt_tile_split(zk_fr *tile, size_t n_columns, const zk_fr *const *zeta, 
             zk_fr *u = tile + 2 * half * b, *v = u + half;
             zk_fr twiddle = zeta[level][b];
             if (zk_fr_is_one(&twiddle)) {
-                for (size_t i = 0; i < half; i++) {
-                    zk_fr t = v[i];
-                    zk_fr_sub(&v[i], &u[i], &t);
-                    zk_fr_add(&u[i], &u[i], &t);
-                }
+                butterflies_by_one(u, v, half);
             } else {
                 for (size_t i = 0; i < half; i++) {
                     zk_fr t;
@@ -31,11 +36,7 @@ void zk_ntt_tile_merge(zk_fr *tile, size_t n_columns, const zk_fr *const *zeta, 
             zk_fr *u = tile + 2 * half * b, *v = u + half;
             zk_fr twiddle = zeta[level][b];
             if (zk_fr_is_one(&twiddle)) {
-                for (size_t i = 0; i < half; i++) {
-                    zk_fr t = v[i];
-                    zk_fr_sub(&v[i], &u[i], &t);
-                    zk_fr_add(&u[i], &u[i], &t);
-                }
+                butterflies_by_one(u, v, half);
             } else {
                 for (size_t i = 0; i < half; i++) {
                     zk_fr t;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/bytes.h"
 #include "base/mem.h"
 #include "ntt/domain.h"
 #include "ntt/lanes/lanes.h"
@@ -19,7 +20,6 @@
 #define TILE_COLUMNS 4
 #define LEAF ((size_t)1 << LEAF_LOG2)
 #define TILE (((size_t)1 << PASS_LOG2) * TILE_COLUMNS)
-#define MAX_LOG2_N 32
 
 /* Bit reversal moves squares of 2^REVERSE_LOG2 runs of 2^REVERSE_LOG2 elements. */
 #define REVERSE_LOG2 4
@@ -44,7 +44,7 @@ static table_sizes sizes_of(unsigned log2_n) {
 }
 
 size_t zk_ntt_domain_bytes(unsigned log2_n) {
-    if (log2_n > MAX_LOG2_N) return 0;
+    if (log2_n > ZK_FR_TWO_ADICITY) return 0;
     size_t element = sizeof(zk_fr);
     if (zk_ntt_lanes_of(log2_n)) element += ZK_NTT_LANES_ELEMENT_BYTES;
     return sizeof(zk_ntt_domain) + sizes_of(log2_n).n_all * element;
@@ -61,17 +61,17 @@ static void fill_roots(zk_ntt_domain *d, direction dir) {
     unsigned log2_leaves = d->log2_n - d->log2_leaf,
              log2_zeta = log2_leaves > d->log2_leaf ? log2_leaves : d->log2_leaf;
     /* root[k]: of order 2^k */
-    zk_fr root[MAX_LOG2_N + 1], step[MAX_LOG2_N], power[MAX_LOG2_N];
-    zk_fr_root_of_unity(&root[MAX_LOG2_N], MAX_LOG2_N);
-    if (dir == INVERSE) (void)zk_fr_inv_var(&root[MAX_LOG2_N], &root[MAX_LOG2_N]);
-    for (unsigned k = MAX_LOG2_N; k-- > 0;) zk_fr_sqr(&root[k], &root[k + 1]);
+    zk_fr root[ZK_FR_TWO_ADICITY + 1], step[ZK_FR_TWO_ADICITY], power[ZK_FR_TWO_ADICITY];
+    zk_fr_root_of_unity(&root[ZK_FR_TWO_ADICITY], ZK_FR_TWO_ADICITY);
+    if (dir == INVERSE) (void)zk_fr_inv_var(&root[ZK_FR_TWO_ADICITY], &root[ZK_FR_TWO_ADICITY]);
+    for (unsigned k = ZK_FR_TWO_ADICITY; k-- > 0;) zk_fr_sqr(&root[k], &root[k + 1]);
     /* power[k] = g^(2^k) */
     power[0] = zk_fr_generator;
     if (dir == INVERSE) (void)zk_fr_inv_var(&power[0], &power[0]);
-    for (unsigned k = 1; k < MAX_LOG2_N; k++) zk_fr_sqr(&power[k], &power[k - 1]);
+    for (unsigned k = 1; k < ZK_FR_TWO_ADICITY; k++) zk_fr_sqr(&power[k], &power[k - 1]);
 
     /* The last entries of a table that is as long as the domain are never read; their root would be of order 2n. */
-    for (unsigned k = 0; k < log2_zeta; k++) step[k] = k + 2 <= MAX_LOG2_N ? root[k + 2] : zk_fr_one;
+    for (unsigned k = 0; k < log2_zeta; k++) step[k] = k + 2 <= ZK_FR_TWO_ADICITY ? root[k + 2] : zk_fr_one;
     fill_by_bits(r->zeta, log2_zeta, step);
     for (unsigned k = 0; k < log2_leaves; k++) step[k] = root[d->log2_leaf + 1 + k];
     fill_by_bits(r->shift, log2_leaves, step);
@@ -86,58 +86,67 @@ static void fill_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     for (size_t i = begin; i < end; i++) fill_roots(ctx, (direction)i);
 }
 
-cuzk_status zk_ntt_domain_create(zk_ntt_domain **domain, unsigned log2_n, zk_pool *pool, cuzk_err *err) {
-    *domain = NULL;
-    if (log2_n > MAX_LOG2_N)
-        return ZK_FAIL(err, CUZK_UNSUPPORTED, "transform of 2^%u elements: the field has roots up to 2^%d", log2_n,
-                       MAX_LOG2_N);
-    table_sizes s = sizes_of(log2_n);
-    zk_ntt_domain *d = zk_calloc(1, sizeof *d);
-    if (!d) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "transform of 2^%u elements: no memory", log2_n);
-    void *tables;
-    cuzk_status status = zk_mem_alloc_shared(&tables, "ntt tables", s.n_all * sizeof *d->block, err);
-    if (status != CUZK_OK) {
-        free(d);
-        return status;
-    }
-    zk_fr *block = tables;
-    d->log2_n = log2_n;
-    d->log2_leaf = s.log2_leaf;
-    d->n = (size_t)1 << log2_n;
-    d->n_leaves = s.n_leaves;
-    d->n_zeta = s.n_zeta;
-    d->block = block;
+/* The tables of both directions in d->block. */
+static void deal_out_tables(zk_ntt_domain *d, const table_sizes *s) {
+    zk_fr *block = d->block;
     for (int dir = 0; dir < 2; dir++) {
         d->roots[dir].zeta = block;
-        d->roots[dir].shift = block + s.n_zeta;
-        d->roots[dir].coset = block + s.n_zeta + s.n_leaves;
-        d->roots[dir].coset_leaf = block + s.n_zeta + 2 * s.n_leaves;
-        block += s.n_all / 2;
+        d->roots[dir].shift = block + s->n_zeta;
+        d->roots[dir].coset = block + s->n_zeta + s->n_leaves;
+        d->roots[dir].coset_leaf = block + s->n_zeta + 2 * s->n_leaves;
+        block += s->n_all / 2;
     }
-    /* Strided levels are spread evenly over as few passes as possible. */
-    unsigned n_strided = log2_n - s.log2_leaf, level = 0;
+}
+
+/* Strided levels are spread evenly over as few passes as possible. */
+static void plan_passes(zk_ntt_domain *d) {
+    unsigned n_strided = d->log2_n - d->log2_leaf, level = 0;
     d->n_passes = (n_strided + PASS_LOG2 - 1) / PASS_LOG2;
     for (unsigned k = 0; k < d->n_passes; k++) {
         unsigned n_levels = (n_strided - level + d->n_passes - k - 1) / (d->n_passes - k);
         d->passes[k] = (pass){level, n_levels};
         level += n_levels;
     }
-    zk_pool_for(pool, 2, 1, fill_range, d);
-    zk_fr z;
+}
+
+static void set_scales(zk_ntt_domain *d) {
+    zk_fr z; /* g^n - 1 */
     zk_fr_from_u64(&d->n_inverse, d->n);
     (void)zk_fr_inv_var(&d->n_inverse, &d->n_inverse);
     zk_fr_pow_u64(&z, &zk_fr_generator, d->n);
     zk_fr_sub(&z, &z, &zk_fr_one);
     (void)zk_fr_inv_var(&z, &z);
     zk_fr_mul(&d->quotient_scale, &d->n_inverse, &z);
+}
+
+cuzk_status zk_ntt_domain_create(zk_ntt_domain **domain, unsigned log2_n, zk_pool *pool, cuzk_err *err) {
+    *domain = NULL;
+    if (log2_n > ZK_FR_TWO_ADICITY)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "transform of 2^%u elements: the field has roots up to 2^%d", log2_n,
+                       ZK_FR_TWO_ADICITY);
+    const table_sizes s = sizes_of(log2_n);
+    cuzk_status status = CUZK_OK;
+    void *tables = NULL;
+    zk_ntt_domain *d = zk_calloc(1, sizeof *d);
+    if (!d) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "transform of 2^%u elements: no memory", log2_n);
+    d->log2_n = log2_n;
+    d->log2_leaf = s.log2_leaf;
+    d->n = (size_t)1 << log2_n;
+    d->n_leaves = s.n_leaves;
+    d->n_zeta = s.n_zeta;
     d->lanes = zk_ntt_lanes_of(log2_n);
-    if (d->lanes) status = zk_ntt_lanes_tables(d, s.n_all, pool, err);
-    if (status != CUZK_OK) {
-        zk_ntt_domain_destroy(d);
-        return status;
-    }
+    ZK_GOTO(zk_mem_alloc_shared(&tables, "ntt tables", s.n_all * sizeof *d->block, err));
+    d->block = tables;
+    deal_out_tables(d, &s);
+    plan_passes(d);
+    zk_pool_for(pool, 2, 1, fill_range, d);
+    set_scales(d);
+    if (d->lanes) ZK_GOTO(zk_ntt_lanes_tables(d, s.n_all, pool, err));
     *domain = d;
-    return CUZK_OK;
+    d = NULL;
+out:
+    zk_ntt_domain_destroy(d);
+    return status;
 }
 
 void zk_ntt_domain_destroy(zk_ntt_domain *domain) {
@@ -148,19 +157,6 @@ void zk_ntt_domain_destroy(zk_ntt_domain *domain) {
 }
 
 /* ---- Strided passes ---- */
-
-typedef struct tile_place {
-    size_t first, stride, n_rows; /* of the tile in the vector */
-    size_t block;                 /* which block of the pass's first level */
-} tile_place;
-
-static tile_place place_of(const tile_job *job, size_t tile) {
-    size_t block_size = job->domain->n >> job->pass.first_level;
-    size_t stride = block_size >> job->pass.n_levels, per_block = stride / TILE_COLUMNS;
-    tile_place p = {.stride = stride, .n_rows = (size_t)1 << job->pass.n_levels, .block = tile / per_block};
-    p.first = p.block * block_size + (tile % per_block) * TILE_COLUMNS;
-    return p;
-}
 
 static void tile_load(zk_fr *tile, const zk_fr *x, const tile_place *p) {
     const zk_fr *row = x + p->first;
@@ -184,7 +180,7 @@ static void pass_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     zk_fr tile[TILE];
     const zk_fr *zeta[PASS_LOG2];
     for (size_t t = begin; t < end; t++) {
-        tile_place p = place_of(job, t);
+        tile_place p = tile_place_of(job, TILE_COLUMNS, t);
         tile_load(tile, job->x[0], &p);
         if (job->split != NONE) {
             tile_twiddles(zeta, job, job->split, &p);
@@ -204,7 +200,7 @@ static void middle_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     zk_fr tile[2][TILE];
     const zk_fr *zeta[PASS_LOG2];
     for (size_t t = begin; t < end; t++) {
-        tile_place p = place_of(job, t);
+        tile_place p = tile_place_of(job, TILE_COLUMNS, t);
         tile_twiddles(zeta, job, job->merge, &p);
         for (int i = 0; i < 2; i++) {
             tile_load(tile[i], job->x[i], &p);
@@ -223,9 +219,7 @@ static void run_pass(const tile_job *job, zk_range_fn fn, zk_pool *pool) {
         return;
     }
     size_t n_tiles = job->domain->n / ((size_t)TILE_COLUMNS << job->pass.n_levels);
-    /* Neighbouring tiles share pages. */
-    size_t grain = n_tiles / (16 * (size_t)zk_pool_n_threads(pool));
-    zk_pool_for(pool, n_tiles, grain ? grain : 1, fn, (void *)job);
+    zk_pool_for(pool, n_tiles, grain_of(n_tiles, 16, pool), fn, (void *)job);
 }
 
 static void split_passes(const zk_ntt_domain *d, zk_fr *x, direction dir, unsigned first_pass, zk_pool *pool) {
@@ -292,8 +286,8 @@ static void run_leaves(const leaf_job *job, zk_pool *pool) {
         job->domain->lanes->leaves(job, pool);
         return;
     }
-    size_t grain = job->domain->n_leaves / (16 * (size_t)zk_pool_n_threads(pool));
-    zk_pool_for(pool, job->domain->n_leaves, grain ? grain : 1, leaf_range, (void *)job);
+    const size_t n_leaves = job->domain->n_leaves;
+    zk_pool_for(pool, n_leaves, grain_of(n_leaves, 16, pool), leaf_range, (void *)job);
 }
 
 /* ---- Bit reversal ---- */
@@ -302,14 +296,6 @@ typedef struct reverse_job {
     zk_fr *x;
     unsigned log2_n;
 } reverse_job;
-
-static size_t reverse_bits(size_t i, unsigned n_bits) {
-    uint64_t v = i;
-    v = (v >> 1 & 0x5555555555555555u) | (v & 0x5555555555555555u) << 1;
-    v = (v >> 2 & 0x3333333333333333u) | (v & 0x3333333333333333u) << 2;
-    v = (v >> 4 & 0x0f0f0f0f0f0f0f0fu) | (v & 0x0f0f0f0f0f0f0f0fu) << 4;
-    return n_bits ? (size_t)(__builtin_bswap64(v) >> (64 - n_bits)) : 0;
-}
 
 static void swap(zk_fr *a, zk_fr *b) {
     zk_fr t = *a;
@@ -326,32 +312,32 @@ static void reverse_range(void *ctx, size_t begin, size_t end, unsigned thread) 
     size_t stride = (size_t)1 << (job->log2_n - REVERSE_LOG2);
     zk_fr square[REVERSE][REVERSE];
     for (size_t m = begin; m < end; m++) {
-        size_t m_reversed = reverse_bits(m, log2_middle);
+        size_t m_reversed = zk_reverse_bits(m, log2_middle);
         if (m_reversed < m) continue;
         zk_fr *from = job->x + (m << REVERSE_LOG2), *to = job->x + (m_reversed << REVERSE_LOG2);
         for (size_t a = 0; a < REVERSE; a++)
-            memcpy(square[reverse_bits(a, REVERSE_LOG2)], from + a * stride, sizeof *square);
+            memcpy(square[zk_reverse_bits(a, REVERSE_LOG2)], from + a * stride, sizeof *square);
         /* square[i][b] goes to (rev b, rev m, i) */
         for (size_t b = 0; b < REVERSE; b++) {
-            zk_fr *row = to + reverse_bits(b, REVERSE_LOG2) * stride;
+            zk_fr *row = to + zk_reverse_bits(b, REVERSE_LOG2) * stride;
             for (size_t i = 0; i < REVERSE; i++) swap(&row[i], &square[i][b]);
         }
         if (m_reversed == m) continue;
         for (size_t a = 0; a < REVERSE; a++)
-            memcpy(from + a * stride, square[reverse_bits(a, REVERSE_LOG2)], sizeof *square);
+            memcpy(from + a * stride, square[zk_reverse_bits(a, REVERSE_LOG2)], sizeof *square);
     }
 }
 
 static void reverse_order(const zk_ntt_domain *d, zk_fr *x, zk_pool *pool) {
     if (d->log2_n < 2 * REVERSE_LOG2) {
         for (size_t i = 0; i < d->n; i++) {
-            size_t j = reverse_bits(i, d->log2_n);
+            size_t j = zk_reverse_bits(i, d->log2_n);
             if (i < j) swap(&x[i], &x[j]);
         }
         return;
     }
-    size_t n_middle = d->n >> (2 * REVERSE_LOG2), grain = n_middle / (64 * (size_t)zk_pool_n_threads(pool));
-    zk_pool_for(pool, n_middle, grain ? grain : 1, reverse_range, &(reverse_job){x, d->log2_n});
+    size_t n_middle = d->n >> (2 * REVERSE_LOG2);
+    zk_pool_for(pool, n_middle, grain_of(n_middle, 64, pool), reverse_range, &(reverse_job){x, d->log2_n});
 }
 
 /* ---- Transforms ---- */
