@@ -7,7 +7,7 @@
 #include "cli/bench.h"
 #include "cli/commands.h"
 #include "field/dispatch.h"
-#include "hash/lanes/poseidon.h"
+#include "hash/lanes/lanes.h"
 #include "hash/poseidon.h"
 #include "hash/sha256.h"
 

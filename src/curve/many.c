@@ -7,6 +7,7 @@
 #include "field/sqrt.h"
 
 #define LANES 8
+#define ALL_LANES ((1u << LANES) - 1)
 
 /* NULL: n points are faster one by one. */
 static const zk_curve_lanes *lanes_for(size_t n) {
@@ -14,7 +15,7 @@ static const zk_curve_lanes *lanes_for(size_t n) {
     return lanes && n >= lanes->least ? lanes : NULL;
 }
 
-/* ---- decoding ---- */
+/* ---- decoding, membership ---- */
 
 typedef struct decode_job {
     void *points;
@@ -24,120 +25,9 @@ typedef struct decode_job {
     const zk_curve_lanes *lanes;
 } decode_job;
 
-static void g1_range(void *ctx, size_t begin, size_t end, unsigned thread) {
-    const decode_job *job = ctx;
-    zk_g1_affine *points = job->points;
-    (void)thread;
-    for (size_t i = begin; i < end; i++) job->verdicts[i] = zk_g1_decompress(&points[i], job->bytes[i], true);
-}
-
-static void g2_range(void *ctx, size_t begin, size_t end, unsigned thread) {
-    const decode_job *job = ctx;
-    zk_g2_affine *points = job->points;
-    (void)thread;
-    for (size_t i = begin; i < end; i++) job->verdicts[i] = zk_g2_decompress(&points[i], job->bytes[i], true);
-}
-
 static bool bit(unsigned mask, size_t k) { return mask >> k & 1; }
 
-/* Up to eight points. Lanes without one repeat a point that is in the group. */
-static void g1_lanes(const zk_curve_lanes *lanes, zk_g1_affine *r, zk_point_verdict *verdicts,
-                     const uint8_t *const *bytes, size_t n) {
-    zk_g1_affine point[LANES];
-    zk_fp square[LANES], root[LANES];
-    unsigned open = 0, undecided;
-    for (size_t k = 0; k < LANES; k++) {
-        square[k] = zk_fp_one;
-        if (k < n && zk_g1_decompress_begin(&point[k], &square[k], &verdicts[k], bytes[k]))
-            open |= 1u << k;
-        else if (k < n && verdicts[k] == ZK_POINT_OK)
-            r[k] = point[k];
-        root[k] = square[k];
-    }
-    lanes->fp_pow(root, zk_fp_sqrt_exponent);
-    for (size_t k = 0; k < LANES; k++) {
-        if (bit(open, k) && !zk_fp_sqrt_finish(&root[k], &square[k], &root[k])) {
-            verdicts[k] = ZK_POINT_NOT_ON_CURVE;
-            open &= ~(1u << k);
-        }
-        if (bit(open, k))
-            zk_g1_decompress_root(&point[k], &root[k], bytes[k]);
-        else
-            point[k] = zk_g1_generator;
-    }
-    unsigned inside = lanes->g1_subgroup(&undecided, point);
-    for (size_t k = 0; k < LANES; k++) {
-        if (!bit(open, k)) continue;
-        bool in = bit(undecided, k) ? zk_g1_affine_is_in_subgroup(&point[k]) : bit(inside, k);
-        verdicts[k] = in ? ZK_POINT_OK : ZK_POINT_NOT_IN_SUBGROUP;
-        if (in) r[k] = point[k];
-    }
-}
-
-static void g2_lanes(const zk_curve_lanes *lanes, zk_g2_affine *r, zk_point_verdict *verdicts,
-                     const uint8_t *const *bytes, size_t n) {
-    zk_g2_affine point[LANES];
-    zk_fp2 square[LANES], root[LANES];
-    zk_fp norm[LANES], d[LANES], power[LANES];
-    unsigned open = 0, real = 0, undecided;
-    for (size_t k = 0; k < LANES; k++) {
-        square[k] = zk_fp2_one;
-        if (k < n && zk_g2_decompress_begin(&point[k], &square[k], &verdicts[k], bytes[k]))
-            open |= 1u << k;
-        else if (k < n && verdicts[k] == ZK_POINT_OK)
-            r[k] = point[k];
-        if (zk_fp_is_zero(&square[k].c1)) real |= 1u << k;
-        zk_fp2_sqrt_norm(&norm[k], &square[k]);
-        power[k] = norm[k];
-    }
-    lanes->fp_pow(power, zk_fp_sqrt_exponent);
-    for (size_t k = 0; k < LANES; k++) {
-        bool is_square = zk_fp_sqrt_finish(&power[k], &norm[k], &power[k]);
-        if (bit(open & ~real, k) && !is_square) {
-            verdicts[k] = ZK_POINT_NOT_ON_CURVE;
-            open &= ~(1u << k);
-        }
-        zk_fp2_sqrt_half(&d[k], &square[k], &power[k]);
-        power[k] = d[k];
-    }
-    lanes->fp_pow(power, zk_fp_inverse_sqrt_exponent);
-    for (size_t k = 0; k < LANES; k++) {
-        if (bit(open & real, k) && !zk_fp2_sqrt_var(&root[k], &square[k])) {
-            verdicts[k] = ZK_POINT_NOT_ON_CURVE;
-            open &= ~(1u << k);
-        }
-        if (bit(open & ~real, k)) zk_fp2_sqrt_finish(&root[k], &square[k], &d[k], &power[k]);
-        if (bit(open, k))
-            zk_g2_decompress_root(&point[k], &root[k], bytes[k]);
-        else
-            point[k] = zk_g2_generator;
-    }
-    unsigned inside = lanes->g2_subgroup(&undecided, point);
-    for (size_t k = 0; k < LANES; k++) {
-        if (!bit(open, k)) continue;
-        bool in = bit(undecided, k) ? zk_g2_affine_is_in_subgroup(&point[k]) : bit(inside, k);
-        verdicts[k] = in ? ZK_POINT_OK : ZK_POINT_NOT_IN_SUBGROUP;
-        if (in) r[k] = point[k];
-    }
-}
-
 static size_t block_points(size_t n, size_t block) { return n - block * LANES < LANES ? n - block * LANES : LANES; }
-
-static void g1_blocks(void *ctx, size_t begin, size_t end, unsigned thread) {
-    const decode_job *job = ctx;
-    (void)thread;
-    for (size_t b = begin; b < end; b++)
-        g1_lanes(job->lanes, (zk_g1_affine *)job->points + LANES * b, job->verdicts + LANES * b, job->bytes + LANES * b,
-                 block_points(job->n, b));
-}
-
-static void g2_blocks(void *ctx, size_t begin, size_t end, unsigned thread) {
-    const decode_job *job = ctx;
-    (void)thread;
-    for (size_t b = begin; b < end; b++)
-        g2_lanes(job->lanes, (zk_g2_affine *)job->points + LANES * b, job->verdicts + LANES * b, job->bytes + LANES * b,
-                 block_points(job->n, b));
-}
 
 static void run(zk_pool *pool, size_t n, const zk_curve_lanes *lanes, zk_range_fn one_by_one, zk_range_fn blocks,
                 void *job) {
@@ -147,28 +37,54 @@ static void run(zk_pool *pool, size_t n, const zk_curve_lanes *lanes, zk_range_f
         zk_pool_for(pool, n, 1, one_by_one, job);
 }
 
-void zk_g1_decompress_many(zk_g1_affine *r, zk_point_verdict *verdicts, const uint8_t *const *bytes, size_t n,
-                           zk_pool *pool) {
-    decode_job job = {r, verdicts, bytes, n, lanes_for(n)};
-    run(pool, n, job.lanes, g1_range, g1_blocks, &job);
+/* Smaller roots of the squares of the open lanes; returns the lanes, of those, that have one. */
+static unsigned g1_roots(zk_fp root[LANES], const zk_curve_lanes *lanes, const zk_fp square[LANES], unsigned open) {
+    unsigned found = 0;
+    memcpy(root, square, LANES * sizeof *root);
+    lanes->fp_pow(root, zk_fp_sqrt_exponent);
+    for (size_t k = 0; k < LANES; k++)
+        if (bit(open, k) && zk_fp_sqrt_finish(&root[k], &square[k], &root[k])) found |= 1u << k;
+    return found;
 }
 
-void zk_g2_decompress_many(zk_g2_affine *r, zk_point_verdict *verdicts, const uint8_t *const *bytes, size_t n,
-                           zk_pool *pool) {
-    decode_job job = {r, verdicts, bytes, n, lanes_for(n)};
-    run(pool, n, job.lanes, g2_range, g2_blocks, &job);
+/* As zk_fp2_sqrt_var; squares in Fp are seldom and go there. */
+static unsigned g2_roots(zk_fp2 root[LANES], const zk_curve_lanes *lanes, const zk_fp2 square[LANES], unsigned open) {
+    zk_fp norm[LANES], d[LANES], power[LANES];
+    unsigned real = 0, found = 0;
+    for (size_t k = 0; k < LANES; k++) {
+        if (zk_fp_is_zero(&square[k].c1)) real |= 1u << k;
+        zk_fp2_sqrt_norm(&norm[k], &square[k]);
+        power[k] = norm[k];
+    }
+    lanes->fp_pow(power, zk_fp_sqrt_exponent);
+    for (size_t k = 0; k < LANES; k++) {
+        if (zk_fp_sqrt_finish(&power[k], &norm[k], &power[k])) found |= 1u << k;
+        zk_fp2_sqrt_half(&d[k], &square[k], &power[k]);
+        power[k] = d[k];
+    }
+    lanes->fp_pow(power, zk_fp_inverse_sqrt_exponent);
+    found &= open & ~real;
+    for (size_t k = 0; k < LANES; k++) {
+        if (bit(found, k)) zk_fp2_sqrt_finish(&root[k], &square[k], &d[k], &power[k]);
+        if (bit(open & real, k) && zk_fp2_sqrt_var(&root[k], &square[k])) found |= 1u << k;
+    }
+    return found;
 }
 
-/* ---- decoding of canonical points, membership ---- */
-
+#define FE zk_fp
+#define FE_(name) zk_fp_##name
 #define GROUP(name) zk_g1_##name
 #define IN_LANES(name) g1_##name
 #define UNCOMPRESSED_BYTES ZK_G1_UNCOMPRESSED_BYTES
 #include "curve/many_group.inc"
+#undef FE
+#undef FE_
 #undef GROUP
 #undef IN_LANES
 #undef UNCOMPRESSED_BYTES
 
+#define FE zk_fp2
+#define FE_(name) zk_fp2_##name
 #define GROUP(name) zk_g2_##name
 #define IN_LANES(name) g2_##name
 #define UNCOMPRESSED_BYTES ZK_G2_UNCOMPRESSED_BYTES

@@ -3,18 +3,21 @@
 #include "field/cpu.h"
 #include "field/variants.h"
 
+#define FUNCTIONS(variant)                                                                                             \
+    {                                                                                                                  \
+#variant, zk_fr_mul_##variant, zk_fr_sqr_##variant, zk_fp_mul_##variant, zk_fp_sqr_##variant,                  \
+            zk_fp2_mul_##variant, zk_fp2_sqr_##variant                                                                 \
+    }
+
 static const zk_field_functions variants[ZK_FIELD_N_VARIANTS] = {
-    [ZK_FIELD_PORTABLE] = {"portable", zk_fr_mul_portable, zk_fr_sqr_portable, zk_fp_mul_portable, zk_fp_sqr_portable,
-                           zk_fp2_mul_portable, zk_fp2_sqr_portable},
+    [ZK_FIELD_PORTABLE] = FUNCTIONS(portable),
 #if defined(ZK_FIELD_HAVE_ADX)
-    [ZK_FIELD_ADX] = {"adx", zk_fr_mul_adx, zk_fr_sqr_adx, zk_fp_mul_adx, zk_fp_sqr_adx, zk_fp2_mul_adx,
-                      zk_fp2_sqr_adx},
+    [ZK_FIELD_ADX] = FUNCTIONS(adx),
 #endif
 };
 
 /* Valid even before the constructor below has run. */
-zk_field_functions zk_field_active = {"portable",         zk_fr_mul_portable,  zk_fr_sqr_portable, zk_fp_mul_portable,
-                                      zk_fp_sqr_portable, zk_fp2_mul_portable, zk_fp2_sqr_portable};
+zk_field_functions zk_field_active = FUNCTIONS(portable);
 static zk_field_variant active_variant = ZK_FIELD_PORTABLE;
 
 const char *zk_field_variant_name(zk_field_variant variant) {

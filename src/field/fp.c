@@ -2,12 +2,12 @@
 
 #include "base/bytes.h"
 #include "field/modinv.h"
+#include "field/pow.h"
 #include "field/sqrt.h"
 #include "field/variants.h"
 
 const zk_fp zk_fp_zero = {{0}};
-const zk_fp zk_fp_one = {{0x760900000002fffd, 0xebf4000bc40c0002, 0x5f48985753c758ba, 0x77ce585370525745,
-                          0x5c071a97a256ec6d, 0x15f65ec3fa80e493}};
+const zk_fp zk_fp_one = ZK_FP_ONE;
 const zk_fp zk_fp_r2 = {{0xf4df1f341c341746, 0x0a76e6a609d104f1, 0x8de5476c4c95b6d5, 0x67eb88a9939d83c0,
                          0x9a793e85b519952d, 0x11988fe592cae3aa}};
 const uint64_t zk_fp_modulus[6] = {ZK_FP_P0, ZK_FP_P1, ZK_FP_P2, ZK_FP_P3, ZK_FP_P4, ZK_FP_P5};
@@ -22,24 +22,20 @@ void zk_fp_sqr_portable(zk_fp *r, const zk_fp *a) {
     zk_limbs_mont_mul(r->l, a->l, a->l, p, ZK_FP_NEG_INV, 6);
 }
 
-/* Powers by sliding windows of five bits: odd powers up to 31, one multiplication per window, which ends in a one. */
 void zk_fp_pow_var(zk_fp *r, const zk_fp *a, const uint64_t *e, size_t n_limbs) {
-    zk_fp odd[16], square, x = zk_fp_one;
+    zk_fp odd[ZK_POW_ODD], square, x = zk_fp_one;
     bool started = false;
     odd[0] = *a;
     zk_fp_sqr(&square, a);
-    for (int i = 1; i < 16; i++) zk_fp_mul(&odd[i], &odd[i - 1], &square);
+    for (int i = 1; i < ZK_POW_ODD; i++) zk_fp_mul(&odd[i], &odd[i - 1], &square);
     for (size_t i = 64 * n_limbs; i > 0;) {
-        if (!(e[(i - 1) / 64] >> ((i - 1) % 64) & 1)) {
+        if (!zk_pow_bit(e, i - 1)) {
             if (started) zk_fp_sqr(&x, &x);
             i--;
             continue;
         }
-        /* Bits i-1 down to low, low the last one bit within reach. */
-        size_t low = i >= 5 ? i - 5 : 0;
-        while (!(e[low / 64] >> (low % 64) & 1)) low++;
-        unsigned digit = 0;
-        for (size_t k = i; k-- > low;) digit = digit << 1 | (e[k / 64] >> (k % 64) & 1);
+        size_t low;
+        const unsigned digit = zk_pow_window(&low, e, i);
         if (started) {
             for (size_t k = low; k < i; k++) zk_fp_sqr(&x, &x);
             zk_fp_mul(&x, &x, &odd[digit / 2]);
@@ -53,6 +49,7 @@ void zk_fp_pow_var(zk_fp *r, const zk_fp *a, const uint64_t *e, size_t n_limbs) 
 }
 
 bool zk_fp_inv_var(zk_fp *r, const zk_fp *a) {
+    /* p in limbs of 62 bits, and 1/p mod 2^62 below */
     static const int64_t p62[7] = {0x39feffffffffaaab,
                                    0x3aaffffac54ffffe,
                                    0x330d2a0f6b0f6241,
@@ -68,22 +65,9 @@ bool zk_fp_inv_var(zk_fp *r, const zk_fp *a) {
     return true;
 }
 
-void zk_fp_batch_inv_var(zk_fp *a, size_t n, zk_fp *scratch) {
-    /* scratch[i] = product of the nonzero a[0..i) */
-    zk_fp product = zk_fp_one, inverse;
-    for (size_t i = 0; i < n; i++) {
-        scratch[i] = product;
-        if (!zk_fp_is_zero(&a[i])) zk_fp_mul(&product, &product, &a[i]);
-    }
-    (void)zk_fp_inv_var(&inverse, &product);
-    for (size_t i = n; i-- > 0;) {
-        if (zk_fp_is_zero(&a[i])) continue;
-        zk_fp next;
-        zk_fp_mul(&next, &inverse, &a[i]);
-        zk_fp_mul(&a[i], &inverse, &scratch[i]);
-        inverse = next;
-    }
-}
+#define FE zk_fp
+#define FE_(name) zk_fp_##name
+#include "field/batch_inv.inc"
 
 const uint64_t zk_fp_sqrt_exponent[6] = {0xee7fbfffffffeaab, 0x07aaffffac54ffff, 0xd9cc34a83dac3d89,
                                          0xd91dd2e13ce144af, 0x92c6e9ed90d2eb35, 0x0680447a8e5ff9a6};

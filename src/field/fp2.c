@@ -3,9 +3,7 @@
 #include "field/variants.h"
 
 const zk_fp2 zk_fp2_zero = {{{0}}, {{0}}};
-const zk_fp2 zk_fp2_one = {{{0x760900000002fffd, 0xebf4000bc40c0002, 0x5f48985753c758ba, 0x77ce585370525745,
-                             0x5c071a97a256ec6d, 0x15f65ec3fa80e493}},
-                           {{0}}};
+const zk_fp2 zk_fp2_one = {ZK_FP_ONE, {{0}}};
 
 /* Karatsuba: 3M. */
 void zk_fp2_mul_portable(zk_fp2 *r, const zk_fp2 *a, const zk_fp2 *b) {
@@ -44,22 +42,9 @@ bool zk_fp2_inv_var(zk_fp2 *r, const zk_fp2 *a) {
     return invertible;
 }
 
-void zk_fp2_batch_inv_var(zk_fp2 *a, size_t n, zk_fp2 *scratch) {
-    /* scratch[i] = product of the nonzero a[0..i) */
-    zk_fp2 product = zk_fp2_one, inverse;
-    for (size_t i = 0; i < n; i++) {
-        scratch[i] = product;
-        if (!zk_fp2_is_zero(&a[i])) zk_fp2_mul(&product, &product, &a[i]);
-    }
-    (void)zk_fp2_inv_var(&inverse, &product);
-    for (size_t i = n; i-- > 0;) {
-        if (zk_fp2_is_zero(&a[i])) continue;
-        zk_fp2 next;
-        zk_fp2_mul(&next, &inverse, &a[i]);
-        zk_fp2_mul(&a[i], &inverse, &scratch[i]);
-        inverse = next;
-    }
-}
+#define FE zk_fp2
+#define FE_(name) zk_fp2_##name
+#include "field/batch_inv.inc"
 
 const uint64_t zk_fp_inverse_sqrt_exponent[6] = {0xee7fbfffffffeaaa, 0x07aaffffac54ffff, 0xd9cc34a83dac3d89,
                                                  0xd91dd2e13ce144af, 0x92c6e9ed90d2eb35, 0x0680447a8e5ff9a6};

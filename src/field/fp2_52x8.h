@@ -10,8 +10,7 @@ typedef struct zk_fp2_52x8 {
     zk_fp52x8 c0, c1;
 } zk_fp2_52x8;
 
-#define ZK_LANES_FN static __attribute__((noinline, unused))
-
+/* Products in Fp as functions, of which Fp2 takes two or three: inlined copies spill. */
 ZK_LANES_FN void zk_fp52x8_wide_product(zk_v8 t[16], const zk_fp52x8 *a, const zk_fp52x8 *b) {
     zk_v8 w[16];
     zk_fp52x8_product(w, a, b);
@@ -86,14 +85,11 @@ ZK_INLINE void zk_fp2_52x8_add_loose(zk_fp2_52x8 *r, const zk_fp2_52x8 *a, const
     zk_fp52x8_add_loose(&r->c0, &a->c0, &b->c0);
     zk_fp52x8_add_loose(&r->c1, &a->c1, &b->c1);
 }
-ZK_INLINE void zk_fp2_52x8_sub_loose(zk_fp2_52x8 *r, const zk_fp2_52x8 *a, const zk_fp2_52x8 *b, const int k) {
+ZK_INLINE void zk_fp2_52x8_sub_shifted(zk_fp2_52x8 *r, const zk_fp2_52x8 *a, const zk_fp2_52x8 *b, const int k) {
     zk_fp52x8_sub_shifted(&r->c0, &a->c0, &b->c0, k);
     zk_fp52x8_sub_shifted(&r->c1, &a->c1, &b->c1, k);
 }
 /* 2^k a, loose. */
-ZK_INLINE void zk_fp52x8_shift_loose(zk_fp52x8 *r, const zk_fp52x8 *a, const unsigned k) {
-    ZK_UNROLL for (int i = 0; i < 8; i++) r->l[i] = zk_v8_slli(a->l[i], k);
-}
 ZK_INLINE void zk_fp2_52x8_shift_loose(zk_fp2_52x8 *r, const zk_fp2_52x8 *a, const unsigned k) {
     zk_fp52x8_shift_loose(&r->c0, &a->c0, k);
     zk_fp52x8_shift_loose(&r->c1, &a->c1, k);

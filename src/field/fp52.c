@@ -1,8 +1,4 @@
-#include <stdint.h>
-
-extern const uint64_t zk_fp52_multiples[8][8], zk_fp52_reduction[17], zk_fp52_shifted[8][8];
-extern const double zk_fp52_reduction_doubles[17][4];
-extern const uint64_t zk_v8_bits_of[256];
+#include "field/fp52.h"
 
 #define REDUCTION(f)                                                                                                   \
     /* (p (-1/p mod 2^52) + 1) / 2^52 */                                                                               \
@@ -18,7 +14,6 @@ extern const uint64_t zk_v8_bits_of[256];
 const uint64_t zk_fp52_reduction[17] = {REDUCTION(AS_IT_IS)};
 _Alignas(32) const double zk_fp52_reduction_doubles[17][4] = {REDUCTION(FOUR_DOUBLES)};
 
-/* k p in radix 2^52: [limb][k], k = 0..7 */
 const uint64_t zk_fp52_multiples[8][8] = {
     {0x0000000000000, 0xeffffffffaaab, 0xdffffffff5556, 0xcffffffff0001, 0xbfffffffeaaac, 0xafffffffe5557,
      0x9fffffffe0002, 0x8fffffffdaaad},
@@ -45,11 +40,3 @@ const uint64_t zk_fp52_multiples[8][8] = {
     }
 const uint64_t zk_fp52_shifted[8][8] = {SHIFTED(0), SHIFTED(1), SHIFTED(2), SHIFTED(3),
                                         SHIFTED(4), SHIFTED(5), SHIFTED(6), SHIFTED(7)};
-
-/* The number of bit k of m at the place that its rank among the bits of m gives it. */
-#define BIT(m, k) ((m) >> (k)&1 ? (uint64_t)(k) << 8 * __builtin_popcount((m) & ((1u << (k)) - 1)) : 0)
-#define BITS(m) (BIT(m, 1) | BIT(m, 2) | BIT(m, 3) | BIT(m, 4) | BIT(m, 5) | BIT(m, 6) | BIT(m, 7))
-#define BITS4(m) BITS(m), BITS((m) + 1), BITS((m) + 2), BITS((m) + 3)
-#define BITS16(m) BITS4(m), BITS4((m) + 4), BITS4((m) + 8), BITS4((m) + 12)
-#define BITS64(m) BITS16(m), BITS16((m) + 16), BITS16((m) + 32), BITS16((m) + 48)
-const uint64_t zk_v8_bits_of[256] = {BITS64(0u), BITS64(64u), BITS64(128u), BITS64(192u)};

@@ -16,23 +16,12 @@
 #define ZK_FIELD_FP52X8_H
 
 #include "field/fp.h"
+#include "field/fp52.h"
 #include "field/v8.h"
-
-#define ZK_FP52_LIMBS 8
 
 typedef struct zk_fp52x8 {
     zk_v8 l[ZK_FP52_LIMBS];
 } zk_fp52x8;
-
-/* (m + 1) / 2^52 for m = p (-1/p mod 2^52), then p, then -1/p mod 2^52. In memory, of unknown value to the compiler: it
- * would keep moving immediates into vector registers instead, through the units that multiply. */
-extern const uint64_t zk_fp52_reduction[17];
-
-/* k p for k = 0..7, limb i in row i, ready for a permutation by k. */
-extern const uint64_t zk_fp52_multiples[ZK_FP52_LIMBS][8];
-
-/* 2^k p for k = 0..7, with limbs of up to 60 bits. */
-extern const uint64_t zk_fp52_shifted[8][ZK_FP52_LIMBS];
 
 /* Products, carries and multiples of p; contracts in fp52x8_ifma.h. */
 #if ZK_V8_IFMA
@@ -64,6 +53,10 @@ ZK_INLINE void zk_fp52x8_sub_loose(zk_fp52x8 *r, const zk_fp52x8 *a, const zk_fp
 ZK_INLINE void zk_fp52x8_sub_shifted(zk_fp52x8 *r, const zk_fp52x8 *a, const zk_fp52x8 *b, const int k) {
     ZK_UNROLL for (int i = 0; i < 8; i++) r->l[i] =
         zk_v8_add(zk_v8_sub(a->l[i], b->l[i]), zk_v8_set1(zk_fp52_shifted[k][i]));
+}
+/* 2^k a */
+ZK_INLINE void zk_fp52x8_shift_loose(zk_fp52x8 *r, const zk_fp52x8 *a, const unsigned k) {
+    ZK_UNROLL for (int i = 0; i < 8; i++) r->l[i] = zk_v8_slli(a->l[i], k);
 }
 /* m p - a in the lanes of the mask, a elsewhere; loose. */
 ZK_INLINE void zk_fp52x8_neg_if_loose(zk_fp52x8 *r, const zk_fp52x8 *a, __mmask8 lanes, const int m) {
@@ -140,7 +133,7 @@ ZK_INLINE void zk_fp52x8_to_words(zk_v8 w[6], const zk_fp52x8 *a) {
 }
 
 /* Between lanes and an array, for what is not hot. */
-static __attribute__((noinline, unused)) void zk_fp52x8_from_elements(zk_fp52x8 *r, const zk_fp a[8]) {
+ZK_LANES_FN void zk_fp52x8_from_elements(zk_fp52x8 *r, const zk_fp a[8]) {
     uint64_t word[6][8];
     zk_v8 w[6];
     for (int i = 0; i < 6; i++) {
@@ -155,16 +148,22 @@ ZK_INLINE void zk_fp52x8_words_to_elements(zk_fp r[8], const zk_v8 w[6]) {
     for (int k = 0; k < 8; k++)
         for (int i = 0; i < 6; i++) r[k].l[i] = word[i][k];
 }
-static __attribute__((noinline, unused)) void zk_fp52x8_to_elements(zk_fp r[8], const zk_fp52x8 *a) {
+ZK_LANES_FN void zk_fp52x8_to_elements(zk_fp r[8], const zk_fp52x8 *a) {
     zk_v8 w[6];
     zk_fp52x8_to_words(w, a);
     zk_fp52x8_words_to_elements(r, w);
 }
-static __attribute__((noinline, unused)) void zk_fp52x8_to_elements_by(zk_fp r[8], const zk_fp52x8 *a,
-                                                                       const uint64_t factor[8]) {
+ZK_LANES_FN void zk_fp52x8_to_elements_by(zk_fp r[8], const zk_fp52x8 *a, const uint64_t factor[8]) {
     zk_v8 w[6];
     zk_fp52x8_to_words_by(w, a, factor);
     zk_fp52x8_words_to_elements(r, w);
+}
+
+/* 2^416 mod p: one, tight and reduced. */
+ZK_INLINE void zk_fp52x8_set_one(zk_fp52x8 *r) {
+    static const uint64_t one[8] = {0x6480ea8e9b9af, 0x65766c8fe444f, 0x8b540fea96f7d, 0x3b2ee82efd422,
+                                    0xa6723e5f0ade5, 0xff6eb6fdd4230, 0xe06ef23c24a25, 0x0000000014c8e};
+    ZK_UNROLL for (int i = 0; i < 8; i++) r->l[i] = zk_v8_set1(one[i]);
 }
 
 /* The same value in all lanes. */

@@ -5,9 +5,6 @@
 
 #include "field/v4_fma.h"
 
-/* zk_fp52_reduction as numbers, in all lanes. */
-extern const double zk_fp52_reduction_doubles[17][4];
-
 /* Of a product; of the eight rows of a reduction, and the carries into limbs 1 .. 7. */
 #define ZK_START_PRODUCT(c) ZK_V4_START(ZK_ROWS_LOW(c, 0, 7, 8), ZK_ROWS_HIGH(c, 0, 7, 8), 0)
 #define ZK_START_REDUCTION(c) ZK_V4_START(ZK_REDUCTION_LOW(c), ZK_REDUCTION_HIGH(c), (c) > 0 && (c) < 8)

@@ -1,4 +1,5 @@
 /* Fp and Fp2 multiplication with mulx and two independent carry chains, adcx (CF) and adox (OF). */
+#include "field/adx.h"
 #include "field/variants.h"
 
 #if defined(ZK_FIELD_HAVE_ADX)
@@ -6,23 +7,8 @@
 /* p, and -1/p mod 2^64 */
 static const uint64_t modulus[7] = {ZK_FP_P0, ZK_FP_P1, ZK_FP_P2, ZK_FP_P3, ZK_FP_P4, ZK_FP_P5, ZK_FP_NEG_INV};
 
-#define R0 "%%r8"
-#define R1 "%%r9"
-#define R2 "%%r10"
-#define R3 "%%r11"
-#define R4 "%%r12"
-#define R5 "%%r13"
-#define R6 "%%r14"
-#define R7 "%%r15"
-
 /* clang-format off */
-/* One product into the running row: lo goes to t0 on the CF chain, hi to t1 on the OF chain. */
-#define STEP(source, t0, t1) "mulx " source ", %%rax, %%rcx; adcx %%rax, " t0 "; adox %%rcx, " t1 ";"
-
 /* t0..t6 += rdx * six limbs; t6 takes the last carries of both chains. */
-#define A(k) #k "*8(%[a])"
-#define P(k) #k "*8+%[p]"
-#define CLEAR_CARRIES "xorl %%eax, %%eax;"
 #define ROW_A(t0, t1, t2, t3, t4, t5, t6)                                                                              \
     CLEAR_CARRIES STEP(A(0), t0, t1) STEP(A(1), t1, t2) STEP(A(2), t2, t3) STEP(A(3), t3, t4) STEP(A(4), t4, t5)       \
         STEP(A(5), t5, t6) "adcq $0, " t6 ";"
@@ -38,8 +24,6 @@ static const uint64_t modulus[7] = {ZK_FP_P0, ZK_FP_P1, ZK_FP_P2, ZK_FP_P3, ZK_F
     "mulx " A(2) ", %%rax, " t3 "; adcq %%rax, " t2 "; mulx " A(3) ", %%rax, " t4 "; adcq %%rax, " t3 ";"              \
     "mulx " A(4) ", %%rax, " t5 "; adcq %%rax, " t4 "; mulx " A(5) ", %%rax, " t6 "; adcq %%rax, " t5 ";"              \
     "adcq $0, " t6 ";"
-
-#define B(k) "movq " #k "*8(%[b]), %%rdx;"
 
 /* Stores at r t0..t5 or that minus p, whichever is in [0, p); u0..u5 are scratch. */
 #define REDUCE_ONCE(r, t0, t1, t2, t3, t4, t5, u0, u1, u2, u3, u4, u5)                                                 \

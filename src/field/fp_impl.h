@@ -8,6 +8,14 @@
 #define ZK_FP_P3 0x64774b84f38512bfu
 #define ZK_FP_P4 0x4b1ba7b6434bacd7u
 #define ZK_FP_P5 0x1a0111ea397fe69au
+/* R mod p: one in Montgomery form, as an initialiser. */
+#define ZK_FP_ONE                                                                                                      \
+    {                                                                                                                  \
+        {                                                                                                              \
+            0x760900000002fffd, 0xebf4000bc40c0002, 0x5f48985753c758ba, 0x77ce585370525745, 0x5c071a97a256ec6d,        \
+                0x15f65ec3fa80e493                                                                                     \
+        }                                                                                                              \
+    }
 #define ZK_FP_NEG_INV 0x89f3fffcfffcfffdu /* -1/p mod 2^64 */
 
 /* The modulus as a local constant, so that the compiler sees its limbs. */

@@ -51,6 +51,7 @@ void zk_fr_pow_u64(zk_fr *r, const zk_fr *a, uint64_t e) {
 }
 
 bool zk_fr_inv_var(zk_fr *r, const zk_fr *a) {
+    /* r in limbs of 62 bits, and 1/r mod 2^62 below */
     static const int64_t p62[5] = {0x3fffffff00000001, 0x0ef6900bfff96ffb, 0x339d80809a1d8055, 0x3b69d4ca675f520c,
                                    0x73};
     if (zk_fr_is_zero(a)) {
@@ -61,22 +62,9 @@ bool zk_fr_inv_var(zk_fr *r, const zk_fr *a) {
     return true;
 }
 
-void zk_fr_batch_inv_var(zk_fr *a, size_t n, zk_fr *scratch) {
-    /* scratch[i] = product of the nonzero a[0..i) */
-    zk_fr product = zk_fr_one, inverse;
-    for (size_t i = 0; i < n; i++) {
-        scratch[i] = product;
-        if (!zk_fr_is_zero(&a[i])) zk_fr_mul(&product, &product, &a[i]);
-    }
-    (void)zk_fr_inv_var(&inverse, &product);
-    for (size_t i = n; i-- > 0;) {
-        if (zk_fr_is_zero(&a[i])) continue;
-        zk_fr next;
-        zk_fr_mul(&next, &inverse, &a[i]);
-        zk_fr_mul(&a[i], &inverse, &scratch[i]);
-        inverse = next;
-    }
-}
+#define FE zk_fr
+#define FE_(name) zk_fr_##name
+#include "field/batch_inv.inc"
 
 bool zk_fr_sqrt_var(zk_fr *r, const zk_fr *a) {
     /* Tonelli-Shanks with r - 1 = 2^32 t: invariant x^2 = a b, b of order 2^k with k < v, z of order 2^v. */

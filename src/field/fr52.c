@@ -1,9 +1,5 @@
-#include <stdint.h>
+#include "field/fr52.h"
 
-extern const uint64_t zk_fr52_multiples[5][16];
-extern const double zk_fr52_reduction_doubles[10][4];
-
-/* k r in radix 2^52: [limb][k], k = 0..15 */
 const uint64_t zk_fr52_multiples[5][16] = {
     {0x0000000000000, 0xfffff00000001, 0xffffe00000002, 0xffffd00000003, 0xffffc00000004, 0xffffb00000005,
      0xffffa00000006, 0xffff900000007, 0xffff800000008, 0xffff700000009, 0xffff60000000a, 0xffff50000000b,
@@ -22,10 +18,6 @@ const uint64_t zk_fr52_multiples[5][16] = {
      0x56f23d7e5f361, 0x5e3117f391cff, 0x656ff268c469c, 0x6caeccddf703a},
 };
 
-#define FOUR(x)                                                                                                        \
+#define FOUR_DOUBLES(x)                                                                                                \
     { (double)(x), (double)(x), (double)(x), (double)(x) }
-_Alignas(32) const double zk_fr52_reduction_doubles[10][4] = {
-    /* (m + 1) / 2^52 */
-    FOUR(0xfdfff1a402001), FOUR(0x2d083dd6c33ff), FOUR(0x44cd43798bcce), FOUR(0x436f80f0223a9), FOUR(0x073eda0144f28),
-    /* r */
-    FOUR(0xfffff00000001), FOUR(0x02fffe5bfefff), FOUR(0x9a1d80553bda4), FOUR(0x7d483339d8080), FOUR(0x073eda753299d)};
+_Alignas(32) const double zk_fr52_reduction_doubles[10][4] = {ZK_FR52_REDUCTION(FOUR_DOUBLES)};

@@ -5,11 +5,15 @@
 #include "field/fr.h"
 
 #define ZK_FR52_LIMBS 5
-#define ZK_FR52_R0 0xfffff00000001
-#define ZK_FR52_R1 0x02fffe5bfefff
-#define ZK_FR52_R2 0x9a1d80553bda4
-#define ZK_FR52_R3 0x7d483339d8080
-#define ZK_FR52_R4 0x073eda753299d
+/* (m + 1) / 2^52 for the multiple m of r that is -1 mod 2^52, then r: f of each limb. */
+#define ZK_FR52_REDUCTION(f)                                                                                           \
+    f(0xfdfff1a402001), f(0x2d083dd6c33ff), f(0x44cd43798bcce), f(0x436f80f0223a9), f(0x073eda0144f28),                \
+        f(0xfffff00000001), f(0x02fffe5bfefff), f(0x9a1d80553bda4), f(0x7d483339d8080), f(0x073eda753299d)
+/* As numbers, in all lanes of a ymm. */
+extern const double zk_fr52_reduction_doubles[10][4];
+
+/* k r in radix 2^52, k = 0..15: [limb][k] */
+extern const uint64_t zk_fr52_multiples[ZK_FR52_LIMBS][16];
 
 /* One element, tight limbs, reduced: a constant for all lanes. */
 typedef struct zk_fr52 {

@@ -28,8 +28,6 @@ ZK_INLINE void zk_fr52x8_broadcast(zk_fr52x8 *r, const zk_fr52 *a) {
 ZK_INLINE void zk_fr52x8_add_loose(zk_fr52x8 *r, const zk_fr52x8 *a, const zk_fr52x8 *b) {
     ZK_UNROLL for (int i = 0; i < 5; i++) r->l[i] = zk_v8_add(a->l[i], b->l[i]);
 }
-/* k r in radix 2^52: [limb][k] */
-extern const uint64_t zk_fr52_multiples[5][16];
 
 /* Products, carries, multiples of r, and elements in memory; contracts in fr52x8_ifma.h. */
 #if ZK_V8_IFMA
@@ -57,7 +55,7 @@ ZK_INLINE void zk_fr52x8_from_words(zk_fr52x8 *r, const zk_v8 w[4]) {
 
 /* floor(value / r) or, seldom, one less, of the top limb of a value below 35 r with all carries done:
  * value / r = (top / 2^24)(2^232 / r), and the reciprocal is 0x2355094e / 2^52. */
-ZK_INLINE zk_v8 zk_fr52_quotient(zk_v8 top) {
+ZK_INLINE zk_v8 zk_fr52x8_quotient(zk_v8 top) {
     return zk_v8_srli(zk_v8_mul_low32(zk_v8_srli(top, 24), zk_v8_set1(0x2355094e)), 52);
 }
 
@@ -66,7 +64,7 @@ ZK_INLINE void zk_fr52x8_reduce(zk_fr52x8 *r, const zk_fr52x8 *a) {
     const zk_v8 mask = zk_v8_set1(ZK_MASK_52);
     zk_fr52x8 t;
     zk_fr52x8_carry_factor(&t, a);
-    zk_v8 q = zk_fr52_quotient(t.l[4]);
+    zk_v8 q = zk_fr52x8_quotient(t.l[4]);
     ZK_UNROLL for (int i = 0; i < 5; i++) {
         zk_v8 multiple = zk_fr52x8_multiple(q, i);
         r->l[i] = zk_v8_sub(i < 4 ? zk_v8_and(t.l[i], mask) : t.l[i], multiple);
@@ -79,7 +77,7 @@ ZK_INLINE void zk_fr52x8_to_words(zk_v8 w[4], const zk_fr52x8 *a) {
     const zk_v8 mask = zk_v8_set1(ZK_MASK_52);
     zk_fr52x8 t, u;
     zk_fr52x8_carry_factor(&t, a);
-    zk_v8 q = zk_fr52_quotient(t.l[4]);
+    zk_v8 q = zk_fr52x8_quotient(t.l[4]);
     ZK_UNROLL for (int i = 0; i < 4; i++) t.l[i] = zk_v8_and(t.l[i], mask);
     zk_fr52x8_take_multiple(&t, q);
     zk_fr52x8_carry_factor(&t, &t);

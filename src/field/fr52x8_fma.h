@@ -4,9 +4,6 @@
 
 #include "field/v4_fma.h"
 
-/* As numbers, in all lanes: (m + 1) / 2^52 for the multiple m of r that is -1 mod 2^52; r. */
-extern const double zk_fr52_reduction_doubles[10][4];
-
 /* loose -> factor of the same value. */
 ZK_INLINE void zk_fr52x8_carry_factor(zk_fr52x8 *r, const zk_fr52x8 *a) {
     ZK_UNROLL for (int half = 0; half < 2; half++) {

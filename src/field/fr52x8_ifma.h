@@ -34,8 +34,9 @@ ZK_INLINE void zk_fr52x8_product(zk_v8 t[10], const zk_fr52x8 *a, const zk_fr52x
  * themselves, as they add a multiple of r that is -1 mod 2^52 (of which (m + 1) / 2^52 is left, one limb up); the last
  * two add multiples of r below 2^52 r, so that the result stays small. 52 vpmadd52. */
 ZK_INLINE void zk_fr52x8_montgomery(zk_fr52x8 *r, zk_v8 t[10]) {
-    const uint64_t m[5] = {0xfdfff1a402001, 0x2d083dd6c33ff, 0x44cd43798bcce, 0x436f80f0223a9, 0x073eda0144f28};
-    const uint64_t p[5] = {ZK_FR52_R0, ZK_FR52_R1, ZK_FR52_R2, ZK_FR52_R3, ZK_FR52_R4};
+#define LIMB(x) x
+    const uint64_t m[10] = {ZK_FR52_REDUCTION(LIMB)}, *p = m + 5;
+#undef LIMB
     ZK_UNROLL for (int i = 0; i < 3; i++) {
         zk_v8 q = t[i];
         t[i + 1] = zk_v8_add(t[i + 1], zk_v8_srai52(q));

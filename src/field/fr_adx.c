@@ -1,4 +1,5 @@
 /* Fr multiplication with mulx and two independent carry chains, adcx (CF) and adox (OF). */
+#include "field/adx.h"
 #include "field/variants.h"
 
 #if defined(ZK_FIELD_HAVE_ADX)
@@ -6,21 +7,7 @@
 /* r, and -1/r mod 2^64 */
 static const uint64_t modulus[5] = {ZK_FR_P0, ZK_FR_P1, ZK_FR_P2, ZK_FR_P3, ZK_FR_NEG_INV};
 
-#define R0 "%%r8"
-#define R1 "%%r9"
-#define R2 "%%r10"
-#define R3 "%%r11"
-#define R4 "%%r12"
-
-#define A(k) #k "*8(%[a])"
-#define B(k) "movq " #k "*8(%[b]), %%rdx;"
-#define P(k) #k "*8+%[p]"
-
 /* clang-format off */
-/* One product into the running row: lo goes to t0 on the CF chain, hi to t1 on the OF chain. */
-#define STEP(source, t0, t1) "mulx " source ", %%rax, %%rcx; adcx %%rax, " t0 "; adox %%rcx, " t1 ";"
-#define CLEAR_CARRIES "xorl %%eax, %%eax;"
-
 /* t0..t4 += rdx * a. t4 is zero before (but for the first row) and takes the last carries of both chains. */
 #define ROW_A(t0, t1, t2, t3, t4)                                                                                      \
     CLEAR_CARRIES STEP(A(0), t0, t1) STEP(A(1), t1, t2) STEP(A(2), t2, t3) STEP(A(3), t3, t4) "adcq $0, " t4 ";"

@@ -81,6 +81,7 @@ ZK_INLINE void zk_limbs_add_mod(uint64_t *r, const uint64_t *a, const uint64_t *
     zk_limbs_reduce_once(r, t, p, n);
 }
 
+/* r = a - b mod p. */
 ZK_INLINE void zk_limbs_sub_mod(uint64_t *r, const uint64_t *a, const uint64_t *b, const uint64_t *p, const int n) {
     uint64_t t[8];
     unsigned char borrow = 0, carry = 0;
@@ -153,25 +154,7 @@ ZK_INLINE void zk_limbs_mont_reduce(uint64_t *r, uint64_t *t, const uint64_t *p,
     zk_limbs_reduce_once(r, t + n, p, n);
 }
 
-/* t[2n] = a^2: the products above the diagonal once, doubled, plus the squares. n (n + 1) / 2 multiplications. */
-ZK_INLINE void zk_limbs_sqr_wide(uint64_t *t, const uint64_t *a, const int n) {
-    for (int i = 0; i < 2 * n; i++) t[i] = 0;
-    ZK_UNROLL for (int i = 0; i < n; i++) {
-        uint64_t carry = 0;
-        ZK_UNROLL for (int j = i + 1; j < n; j++) t[i + j] = zk_mac(t[i + j], a[i], a[j], &carry);
-        t[i + n] = carry;
-    }
-    uint64_t shifted_out = 0;
-    unsigned char carry = 0;
-    ZK_UNROLL for (int i = 0; i < n; i++) {
-        zk_u128 square = (zk_u128)a[i] * a[i];
-        uint64_t lo = t[2 * i] << 1 | shifted_out, hi = t[2 * i + 1] << 1 | t[2 * i] >> 63;
-        shifted_out = t[2 * i + 1] >> 63;
-        carry = zk_adc(carry, lo, (uint64_t)square, &t[2 * i]);
-        carry = zk_adc(carry, hi, (uint64_t)(square >> 64), &t[2 * i + 1]);
-    }
-}
-
+/* t[2n] = a b. n^2 multiplications. */
 ZK_INLINE void zk_limbs_mul_wide(uint64_t *t, const uint64_t *a, const uint64_t *b, const int n) {
     for (int i = 0; i < n; i++) t[i] = 0;
     ZK_UNROLL for (int i = 0; i < n; i++) {

@@ -32,6 +32,9 @@
 
 #include "field/limb.h"
 
+/* A function of a header that is too long to be inlined wherever it is called. */
+#define ZK_LANES_FN static __attribute__((noinline, unused))
+
 #if defined(__AVX512IFMA__)
 #include "field/v8_avx512.h"
 #else

@@ -2,6 +2,8 @@
 #ifndef ZK_FIELD_V8_AVX2_H
 #define ZK_FIELD_V8_AVX2_H
 
+#include "field/v8_tables.h"
+
 #define ZK_V8_IFMA 0
 
 typedef struct zk_v8 {
@@ -173,9 +175,6 @@ ZK_INLINE zk_w16 zk_w16_keep(zk_w16 a, __mmask16 lanes) {
     ZK_EACH_HALF(zk_w16, _mm256_and_si256(a.h[i], _mm256_cmpeq_epi32(
                                                       _mm256_and_si256(_mm256_set1_epi32(lanes >> 8 * i), bit), bit)));
 }
-
-/* Entry m: the numbers of the bits of m, from the lowest on, a byte each. */
-extern const uint64_t zk_v8_bits_of[256];
 
 ZK_INLINE __m256i zk_u32x8_compress(__m256i a, unsigned lanes) {
     return _mm256_permutevar8x32_epi32(a, _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)zk_v8_bits_of[lanes])));

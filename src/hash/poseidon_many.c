@@ -1,5 +1,5 @@
 /* Many hashes of one arity. */
-#include "hash/lanes/poseidon.h"
+#include "hash/lanes/lanes.h"
 #include "hash/poseidon.h"
 
 /* Returns how many were hashed. A few that are left over are cheaper without lanes; other remainders fill their lanes

@@ -3,7 +3,7 @@
 #include "base/bytes.h"
 #include "base/pool.h"
 #include "field/cpu.h"
-#include "pairing/ifma/miller.h"
+#include "pairing/lanes/lanes.h"
 #include "pairing/tower.h"
 
 /* The bits of ZK_CURVE_ABS_X below the top one, and those of them that are set. */
@@ -269,7 +269,7 @@ static void many_lanes(zk_fp12 *r, const many_job *job, size_t first, size_t las
         q[count] = i < job->n ? &job->q[i] : &job->prepared[i - job->n]->q;
         count += !zk_g1_affine_is_infinity(p[count]) && !zk_g2_affine_is_infinity(q[count]);
     }
-    if (count) zk_pairing_miller_lanes(r, p, q, count);
+    if (count) zk_pairing_miller_ifma(r, p, q, count);
 #else
     (void)job, (void)first, (void)last;
 #endif

@@ -1,17 +1,9 @@
 #include "pairing/tower.h"
 
-#define FP_ONE                                                                                                         \
-    {                                                                                                                  \
-        {                                                                                                              \
-            0x760900000002fffd, 0xebf4000bc40c0002, 0x5f48985753c758ba, 0x77ce585370525745, 0x5c071a97a256ec6d,        \
-                0x15f65ec3fa80e493                                                                                     \
-        }                                                                                                              \
-    }
-
 const zk_fp6 zk_fp6_zero = {0};
-const zk_fp6 zk_fp6_one = {.c0 = {.c0 = FP_ONE}};
+const zk_fp6 zk_fp6_one = {.c0 = {.c0 = ZK_FP_ONE}};
 const zk_fp12 zk_fp12_zero = {0};
-const zk_fp12 zk_fp12_one = {.c0 = {.c0 = {.c0 = FP_ONE}}};
+const zk_fp12 zk_fp12_one = {.c0 = {.c0 = {.c0 = ZK_FP_ONE}}};
 
 /* ---- Fp6 ---- */
 

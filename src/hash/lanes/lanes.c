@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "field/cpu.h"
-#include "hash/lanes/poseidon.h"
+#include "hash/lanes/lanes.h"
 
 static zk_fr52 *convert(const zk_fr52 **table, zk_fr52 *at, const zk_fr *from, size_t n) {
     *table = at;

@@ -1,6 +1,6 @@
 /* Poseidon, eight hashes at a time in the lanes of vectors. */
-#ifndef ZK_HASH_LANES_POSEIDON_H
-#define ZK_HASH_LANES_POSEIDON_H
+#ifndef ZK_HASH_LANES_H
+#define ZK_HASH_LANES_H
 
 #include "field/fr52.h"
 #include "hash/poseidon.h"

@@ -1,10 +1,11 @@
-/* Each lane walks its own Q and keeps its own value f, the product of the values of the lanes of all vectors that share
- * it. Formulas are those of pairing/pairing.c and pairing/tower.c, all scaled so that nothing is halved.
+/* Miller loops in AVX-512 and IFMA, eight pairs at a time. Each lane walks its own Q and keeps its own value f, the
+ * product of the values of the lanes of all vectors that share it. Formulas are those of pairing/pairing.c and
+ * pairing/tower.c, all scaled so that nothing is halved.
  *
  * Magnitudes (field/fp52x8.h) stand beside what is not below 2.3p, as products are; products may have factors of up to
  * 2^15 p, squares of up to 2^7 p.
  */
-#include "pairing/ifma/miller.h"
+#include "pairing/lanes/lanes.h"
 
 #include "field/fp2_52x8.h"
 #include "pairing/tower.h"
@@ -31,7 +32,7 @@ ZK_LANES_FN void add(fe2 *r, const fe2 *a, const fe2 *b) {
 /* a - b + 2^k p */
 ZK_INLINE void sub(fe2 *r, const fe2 *a, const fe2 *b, const int k) {
     fe2 t;
-    zk_fp2_52x8_sub_loose(&t, a, b, k);
+    zk_fp2_52x8_sub_shifted(&t, a, b, k);
     zk_fp2_52x8_carry(r, &t);
 }
 /* a (1 + u); 2^k at least the magnitude of a, which grows to itself and 2^k. */
@@ -106,8 +107,8 @@ static void add_step(line *l, walker *t) {
     sub(&l->c[0], &l->c[0], &s, 2);
     zk_fp2_52x8_mul_fp(&s, &theta, &t->px);
     ZK_UNROLL for (int i = 0; i < 8; i++) {
-        l->c[1].c0.l[i] = _mm512_sub_epi64(zk_v8_set1(zk_fp52_shifted[1][i]), s.c0.l[i]);
-        l->c[1].c1.l[i] = _mm512_sub_epi64(zk_v8_set1(zk_fp52_shifted[1][i]), s.c1.l[i]);
+        l->c[1].c0.l[i] = zk_v8_sub(zk_v8_set1(zk_fp52_shifted[1][i]), s.c0.l[i]);
+        l->c[1].c1.l[i] = zk_v8_sub(zk_v8_set1(zk_fp52_shifted[1][i]), s.c1.l[i]);
     }
     zk_fp2_52x8_carry(&l->c[1], &l->c[1]);
     zk_fp2_52x8_mul_fp(&l->c[2], &lambda, &t->py);
@@ -312,7 +313,7 @@ static void fe12_total(zk_fp12 *r, const fe12 *f) {
     }
 }
 
-void zk_pairing_miller_lanes(zk_fp12 *r, const zk_g1_affine *const *p, const zk_g2_affine *const *q, size_t n) {
+void zk_pairing_miller_ifma(zk_fp12 *r, const zk_g1_affine *const *p, const zk_g2_affine *const *q, size_t n) {
     walker walkers[VECS_MOST];
     line l[2];
     fe12 f = {0};
