@@ -95,6 +95,12 @@ cuzk_status zk_cuda_ntt(zk_cuda *device, zk_dptr x, unsigned log2_n, zk_cuda_ntt
  * beyond the three; the passes before and after the pointwise step are fused with it. */
 cuzk_status zk_cuda_ntt_quotient(zk_cuda *device, zk_dptr a, zk_dptr b, zk_dptr c, unsigned log2_n, zk_dptr twiddles,
                                  cuzk_err *err) ZK_MUST_USE;
+/* The same in two halves, for two buffers: a becomes the share of a b, then b is free, and c may be made there and take
+ * its share off a. */
+cuzk_status zk_cuda_ntt_quotient_ab(zk_cuda *device, zk_dptr a, zk_dptr b, unsigned log2_n, zk_dptr twiddles,
+                                    cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_cuda_ntt_quotient_c(zk_cuda *device, zk_dptr a, zk_dptr c, unsigned log2_n, zk_dptr twiddles,
+                                   cuzk_err *err) ZK_MUST_USE;
 /* As zk_ntt_products: a_j becomes a(x) b(x) at x = 7 w^-j, b is clobbered. No buffer of full size beyond the two. */
 cuzk_status zk_cuda_ntt_products(zk_cuda *device, zk_dptr a, zk_dptr b, unsigned log2_n, zk_dptr twiddles,
                                  cuzk_err *err) ZK_MUST_USE;

@@ -333,10 +333,9 @@ static cuzk_status transform(zk_cuda *d, fr *x, const ntt_shape &s, const table_
     bool in_place = false;
     if (s.passes > 1) {
         cuzk_err none = {};
-        if (memory.take(&other, (size_t)1 << s.log_n, "transform", &none) != CUZK_OK) {
-            if (s.passes == 2) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "ntt: %s", none.message);
-            in_place = true;
-        }
+        const cuzk_status status = memory.take(&other, (size_t)1 << s.log_n, "transform", &none);
+        in_place = status == CUZK_OUT_OF_MEMORY && s.passes == 3;
+        if (status != CUZK_OK && !in_place) return ZK_FAIL(err, status, "ntt: %s", none.message);
     }
     const fr *from = x;
     if (s.passes > 1) {
@@ -413,12 +412,13 @@ static cuzk_status to_coset(zk_cuda *d, fr *x, const ntt_shape &s, const table_s
     return run_pass(d, s.n2, p, err);
 }
 
-/* Six transforms: where Z is the constant 7^n - 1, on the coset, a b - c is interpolated by what interpolates a b
- * there, less c itself, whose degree is below n: h = (interpolate(a b) - c) / Z, and c needs only its coefficients. The
- * last pass of b takes the product and the first pass of the last transform with it. That undoes the P of to_coset: the
- * share of a b is 7^-i / n F(a b)_i; that of c is P F(c) / n. */
-static cuzk_status quotient_three_pass(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_shape &s, const table_set &t,
-                                       cuzk_err *err) {
+/* A quotient in two halves, so that c may be made in the memory of b between them. Six transforms: where Z is the
+ * constant 7^n - 1, on the coset, a b - c is interpolated by what interpolates a b there, less c itself, whose degree is
+ * below n: h = (interpolate(a b) - c) / Z, and c needs only its coefficients. The last pass of b takes the product and
+ * the first pass of the last transform with it. That undoes the P of to_coset: the share of a b is 7^-i / n F(a b)_i;
+ * that of c is P F(c) / n. */
+static cuzk_status share_of_ab_three_pass(zk_cuda *d, fr *a, fr *b, const ntt_shape &s, const table_set &t,
+                                          cuzk_err *err) {
     ZK_TRY(to_coset(d, a, s, t, err));
     ntt_pass_args p = pass_of(s, t, 1, a, a, PASS_BEFORE | PASS_CANONICAL);
     p.before = first_factors(s, t);
@@ -431,28 +431,35 @@ static cuzk_status quotient_three_pass(zk_cuda *d, fr *a, fr *b, fr *c, const nt
     p = pass_of(s, t, 2, b, b, PASS_AFTER);
     p.after.known = t.coset_second;
     ZK_TRY(run_pass(d, s.n2, p, err));
-
-    ZK_TRY(first_passes(d, c, s, t, t.quotient_second, err));
-    p = pass_of(s, t, 3, c, a, PASS_NATURAL | PASS_NEGATE | PASS_CANONICAL);
-    ZK_TRY(run_pass(d, s.n3, p, err));
-
-    p = pass_of(s, t, 3, b, a, PASS_AFTER | PASS_AFTER_K1 | PASS_NATURAL | PASS_CANONICAL | PASS_ADD);
+    p = pass_of(s, t, 3, b, a, PASS_AFTER | PASS_AFTER_K1 | PASS_NATURAL | PASS_CANONICAL);
     p.after.known = t.final;
     return run_pass(d, s.n3, p, err);
 }
 
-/* Fewer points, by seven transforms: (a b - c) / Z on the coset, c by its coefficients as above. */
-static cuzk_status quotient_plain(zk_cuda *d, fr *a, fr *b, fr *c, const ntt_shape &s, const table_set &t,
-                                  cuzk_err *err) {
-    for (fr *x : {a, b, c}) {
+static cuzk_status share_of_c_three_pass(zk_cuda *d, fr *a, fr *c, const ntt_shape &s, const table_set &t,
+                                         cuzk_err *err) {
+    ZK_TRY(first_passes(d, c, s, t, t.quotient_second, err));
+    ntt_pass_args p = pass_of(s, t, 3, c, a, PASS_NATURAL | PASS_NEGATE | PASS_CANONICAL | PASS_ADD);
+    return run_pass(d, s.n3, p, err);
+}
+
+/* Fewer points, by seven transforms: a b / Z on the coset, c by its coefficients as above. */
+static fr inverse_of_z(const ntt_shape &s) { return inverse(sub(sqr_times(shift(), s.log_n), fr::one())); }
+
+static cuzk_status share_of_ab_plain(zk_cuda *d, fr *a, fr *b, const ntt_shape &s, const table_set &t, cuzk_err *err) {
+    for (fr *x : {a, b}) {
         ZK_TRY(ntt(d, x, s, t, ZK_CUDA_NTT_INVERSE, err));
-        if (x != c) ZK_TRY(ntt(d, x, s, t, ZK_CUDA_NTT_COSET_FORWARD, err));
+        ZK_TRY(ntt(d, x, s, t, ZK_CUDA_NTT_COSET_FORWARD, err));
     }
     const u32 n = 1u << s.log_n;
-    const fr z = inverse(sub(sqr_times(shift(), s.log_n), fr::one()));
-    ZK_RUN_EACH(scaled_products, n, 256, d->main, a, b, n, z);
-    ZK_TRY(ntt(d, a, s, t, ZK_CUDA_NTT_COSET_INVERSE, err));
-    ZK_RUN_EACH(subtract_scaled, n, 256, d->main, a, c, n, z);
+    ZK_RUN_EACH(scaled_products, n, 256, d->main, a, b, n, inverse_of_z(s));
+    return ntt(d, a, s, t, ZK_CUDA_NTT_COSET_INVERSE, err);
+}
+
+static cuzk_status share_of_c_plain(zk_cuda *d, fr *a, fr *c, const ntt_shape &s, const table_set &t, cuzk_err *err) {
+    ZK_TRY(ntt(d, c, s, t, ZK_CUDA_NTT_INVERSE, err));
+    const u32 n = 1u << s.log_n;
+    ZK_RUN_EACH(subtract_scaled, n, 256, d->main, a, c, n, inverse_of_z(s));
     return CUZK_OK;
 }
 
@@ -507,13 +514,27 @@ cuzk_status zk_cuda_ntt(zk_cuda *d, zk_dptr x, unsigned log2_n, zk_cuda_ntt_kind
     return zk::ntt(d, (zk::fr *)x, s, t, kind, err);
 }
 
-cuzk_status zk_cuda_ntt_quotient(zk_cuda *d, zk_dptr a, zk_dptr b, zk_dptr c, unsigned log2_n, zk_dptr twiddles,
-                                 cuzk_err *err) {
+cuzk_status zk_cuda_ntt_quotient_ab(zk_cuda *d, zk_dptr a, zk_dptr b, unsigned log2_n, zk_dptr twiddles,
+                                    cuzk_err *err) {
     zk::ntt_shape s;
     zk::table_set t;
     ZK_TRY(zk::begin(&s, &t, d, log2_n, twiddles, err));
-    const auto quotient = s.passes == 3 ? zk::quotient_three_pass : zk::quotient_plain;
-    return quotient(d, (zk::fr *)a, (zk::fr *)b, (zk::fr *)c, s, t, err);
+    const auto share = s.passes == 3 ? zk::share_of_ab_three_pass : zk::share_of_ab_plain;
+    return share(d, (zk::fr *)a, (zk::fr *)b, s, t, err);
+}
+
+cuzk_status zk_cuda_ntt_quotient_c(zk_cuda *d, zk_dptr a, zk_dptr c, unsigned log2_n, zk_dptr twiddles, cuzk_err *err) {
+    zk::ntt_shape s;
+    zk::table_set t;
+    ZK_TRY(zk::begin(&s, &t, d, log2_n, twiddles, err));
+    const auto share = s.passes == 3 ? zk::share_of_c_three_pass : zk::share_of_c_plain;
+    return share(d, (zk::fr *)a, (zk::fr *)c, s, t, err);
+}
+
+cuzk_status zk_cuda_ntt_quotient(zk_cuda *d, zk_dptr a, zk_dptr b, zk_dptr c, unsigned log2_n, zk_dptr twiddles,
+                                 cuzk_err *err) {
+    ZK_TRY(zk_cuda_ntt_quotient_ab(d, a, b, log2_n, twiddles, err));
+    return zk_cuda_ntt_quotient_c(d, a, c, log2_n, twiddles, err);
 }
 
 cuzk_status zk_cuda_ntt_products(zk_cuda *d, zk_dptr a, zk_dptr b, unsigned log2_n, zk_dptr twiddles, cuzk_err *err) {

@@ -129,6 +129,11 @@ void zk_proof_plan(const zk_backend *backend, const zk_proof_shape *shape, zk_me
     if (backend->residency->proof_plan) backend->residency->proof_plan(backend, shape, plan);
 }
 
+unsigned zk_proof_vectors(const zk_backend *backend, const zk_proof_shape *shape) {
+    const zk_residency_ops *ops = backend->residency;
+    return ops->proof_vectors ? ops->proof_vectors(backend, shape) : shape->n_vectors;
+}
+
 cuzk_status zk_proof_reserve(const zk_resident_program *resident, const zk_proof_shape *shape, cuzk_err *err) {
     const zk_residency_ops *ops = resident->backend->residency;
     if (shape->n_sums > ZK_PROOF_MAX_SUMS)
@@ -270,6 +275,17 @@ cuzk_status zk_stage_quotient(zk_stream *stream, const zk_resident_program *prog
                               zk_buffer *c, cuzk_err *err) {
     ZK_TRY(check_abc(program, a, b, c, "quotient", err));
     return program->backend->stage->quotient(stream, program, a, b, c, err);
+}
+
+cuzk_status zk_stage_quotient_in_two(zk_stream *stream, const zk_resident_program *program, const zk_buffer *bits,
+                                     const zk_buffer *full, zk_buffer *a, zk_buffer *b, cuzk_err *err) {
+    const zk_backend *backend = program->backend;
+    ZK_TRY(check_holds(bits, zk_witness_bits_bytes(program->program), "quotient", err));
+    ZK_TRY(check_holds(full, zk_witness_full_bytes(program->program), "quotient", err));
+    ZK_TRY(check_abc(program, a, b, b, "quotient", err));
+    if (!backend->stage->quotient_in_two)
+        return ZK_FAIL(err, CUZK_UNSUPPORTED, "%s: the quotient takes three vectors", backend->caps.device);
+    return backend->stage->quotient_in_two(stream, program, bits, full, a, b, err);
 }
 
 cuzk_status zk_stage_products(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,

@@ -168,6 +168,7 @@ typedef struct zk_residency_ops {
     void (*program_unload)(zk_resident_program *resident);
     /* optional, all or none */
     void (*proof_plan)(const zk_backend *backend, const zk_proof_shape *shape, zk_memory_plan *plan);
+    unsigned (*proof_vectors)(const zk_backend *backend, const zk_proof_shape *shape);
     cuzk_status (*proof_reserve)(const zk_resident_program *resident, const zk_proof_shape *shape, cuzk_err *err);
     cuzk_status (*proof_check)(const zk_resident_program *resident, size_t lent, cuzk_err *err);
     void (*points_plan)(const zk_backend *backend, const char *name, zk_group group, size_t n, zk_memory_plan *plan);
@@ -197,6 +198,9 @@ typedef struct zk_stage_ops {
                                      const zk_buffer *b, const zk_buffer *c, size_t *row, cuzk_err *err);
     cuzk_status (*quotient)(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
                             zk_buffer *c, cuzk_err *err);
+    cuzk_status (*quotient_in_two)(zk_stream *stream, const zk_resident_program *program, const zk_buffer *bits,
+                                   const zk_buffer *full, zk_buffer *a, zk_buffer *b,
+                                   cuzk_err *err); /* optional, where proof_vectors may say 2 for 3 */
     cuzk_status (*products)(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
                             cuzk_err *err);
     cuzk_status (*compact_bits)(zk_stream *stream, const zk_selection *selection, const zk_buffer *bits, zk_buffer *out,
@@ -262,6 +266,10 @@ void zk_resident_program_unload(zk_resident_program *resident); /* NULL is fine 
 
 /* Lines for what the stages of a proof take beside program, points, selections and the prover's buffers. */
 void zk_proof_plan(const zk_backend *backend, const zk_proof_shape *shape, zk_memory_plan *plan);
+/* Vectors over the domain that proofs of this shape hold at once: those of the shape; or 2 for 3, and then they take
+ * zk_stage_quotient_in_two, where the device has no room for three. It is decided by zk_proof_reserve, and stays so for
+ * the key; before, it is told from what the device has in all. */
+unsigned zk_proof_vectors(const zk_backend *backend, const zk_proof_shape *shape);
 /* Before the selections and points of a key are loaded: says which proofs they are for (borrowed for this call), so
  * that points are placed where such proofs have room beside them. OUT_OF_MEMORY, with the numbers: even with all points
  * elsewhere the device has too little. */
@@ -327,6 +335,10 @@ cuzk_status zk_stage_first_unsatisfied(zk_stream *stream, const zk_resident_prog
  * lost. */
 cuzk_status zk_stage_quotient(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
                               zk_buffer *c, cuzk_err *err) ZK_MUST_USE;
+/* The same of a and b alone, which zk_stage_evaluate has made without c: c is evaluated from the assignment when b is
+ * done, in its place. UNSUPPORTED by devices whose proofs hold three vectors (zk_proof_vectors). */
+cuzk_status zk_stage_quotient_in_two(zk_stream *stream, const zk_resident_program *program, const zk_buffer *bits,
+                                     const zk_buffer *full, zk_buffer *a, zk_buffer *b, cuzk_err *err) ZK_MUST_USE;
 /* For keys prepared for the coset (groth16/prepare.h): a_j becomes a(x) b(x) at x = g w^-j, as zk_ntt_products; b is
  * lost. */
 cuzk_status zk_stage_products(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,

@@ -230,6 +230,7 @@ static const zk_residency_ops residency_ops = {
     .program_load = program_load,
     .program_unload = program_unload,
     .proof_plan = zk_cuda_proof_plan,
+    .proof_vectors = zk_cuda_proof_vectors,
     .proof_reserve = zk_cuda_proof_reserve,
     .proof_check = zk_cuda_proof_check,
     .points_plan = zk_cuda_points_plan,
@@ -276,6 +277,16 @@ static cuzk_status stage_quotient(zk_stream *stream, const zk_resident_program *
                                   zk_buffer *c, cuzk_err *err) {
     return zk_cuda_ntt_quotient(queue_of(stream, program->backend), memory_of(a), memory_of(b), memory_of(c),
                                 program->log2_n, ((const cuda_program *)program)->twiddles, err);
+}
+
+static cuzk_status stage_quotient_in_two(zk_stream *stream, const zk_resident_program *program, const zk_buffer *bits,
+                                         const zk_buffer *full, zk_buffer *a, zk_buffer *b, cuzk_err *err) {
+    const cuda_program *p = (const cuda_program *)program;
+    zk_cuda *queue = queue_of(stream, program->backend);
+    ZK_TRY(zk_cuda_ntt_quotient_ab(queue, memory_of(a), memory_of(b), program->log2_n, p->twiddles, err));
+    ZK_TRY(buffer_renew(b, queue, err));
+    ZK_TRY(zk_cuda_evaluate(queue, p->tables, memory_of(bits), memory_of(full), 0, 0, memory_of(b), err));
+    return zk_cuda_ntt_quotient_c(queue, memory_of(a), memory_of(b), program->log2_n, p->twiddles, err);
 }
 
 static cuzk_status stage_products(zk_stream *stream, const zk_resident_program *program, zk_buffer *a, zk_buffer *b,
@@ -364,6 +375,7 @@ static const zk_stage_ops stage_ops = {
     .evaluate = stage_evaluate,
     .first_unsatisfied = stage_first_unsatisfied,
     .quotient = stage_quotient,
+    .quotient_in_two = stage_quotient_in_two,
     .products = stage_products,
     .compact_bits = stage_compact_bits,
     .compact_full = stage_compact_full,

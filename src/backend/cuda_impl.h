@@ -25,7 +25,8 @@ typedef struct cuda_program {
     zk_dptr twiddles; /* of all points between two passes of its transforms, where memory is plenty; 0: none */
     struct cuda_program *next;
     cuda_needs needs;
-    size_t keep; /* of needs.least to needs.best: what points leave to proofs */
+    unsigned n_asked, n_vectors; /* of its proofs: those of the shape reserved last, those that there is room for */
+    size_t keep;                 /* of needs.least to needs.best: what points leave to proofs */
     /* The points of its key that are to lie on the device. */
     unsigned n_placed;
     struct {
@@ -72,6 +73,7 @@ static inline size_t cuda_point_bytes(zk_group group) {
 /* ---- cuda_memory.c ---- */
 
 void zk_cuda_proof_plan(const zk_backend *backend, const zk_proof_shape *shape, zk_memory_plan *plan);
+unsigned zk_cuda_proof_vectors(const zk_backend *backend, const zk_proof_shape *shape);
 cuzk_status zk_cuda_proof_reserve(const zk_resident_program *resident, const zk_proof_shape *shape,
                                   cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_cuda_proof_check(const zk_resident_program *resident, size_t lent, cuzk_err *err) ZK_MUST_USE;

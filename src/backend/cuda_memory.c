@@ -3,7 +3,7 @@
  * A proof holds its assignment throughout. While it runs alone its other memory comes and goes:
  *
  *   witness    hints
- *   evaluate   all vectors over the domain
+ *   evaluate   all vectors over the domain: a, b, c; or a, b where c comes later
  *   h          these, and the temporary vector of a transform where there is one
  *   h msm      the first vector and a workspace
  *   other sums the compacted assignment and a workspace
@@ -74,6 +74,18 @@ static void needs_of(cuda_needs *needs, const cuda_backend *cuda, const zk_proof
     needs->queue_least += tables;
 }
 
+/* Where `there` bytes are: *needs with as many vectors as have room, which are returned. Two for three cost an
+ * evaluation of c by itself, and that unsatisfied rows are seen late. */
+static unsigned needs_in(cuda_needs *needs, const cuda_backend *cuda, const zk_proof_shape *shape, size_t witness_bytes,
+                         size_t there) {
+    zk_proof_shape fewer = *shape;
+    needs_of(needs, cuda, shape, witness_bytes);
+    if (shape->n_vectors != 3 || there >= needs->selections + needs->kept + needs->least) return shape->n_vectors;
+    fewer.n_vectors = 2;
+    needs_of(needs, cuda, &fewer, witness_bytes);
+    return 2;
+}
+
 /* The device has the tables of one size of transforms, so those of circuits that take turns are made in a proof. */
 static size_t tables_in_turn(const cuda_backend *cuda) {
     size_t most = 0, tables, temporary;
@@ -101,6 +113,18 @@ void zk_cuda_proof_plan(const zk_backend *backend, const zk_proof_shape *shape, 
     zk_memory_plan_add(plan, "ranks of selections", 1, needs.selections > words ? needs.selections - words : 0);
     zk_memory_plan_add(plan, "workspaces beside rows", 1,
                        needs.least > needs.vectors ? needs.least - needs.vectors : 0);
+}
+
+unsigned zk_cuda_proof_vectors(const zk_backend *backend, const zk_proof_shape *shape) {
+    const cuda_backend *cuda = cuda_of(backend);
+    size_t tables, temporary, there = zk_cuda_bytes_limit(cuda->device);
+    cuda_needs needs;
+    for (const cuda_program *p = cuda->programs; p; p = p->next)
+        if (p->base.program == shape->program && p->n_asked == shape->n_vectors) return p->n_vectors;
+    zk_cuda_ntt_bytes(&tables, &temporary, shape->log2_n);
+    tables += zk_cuda_program_bytes(shape->program, shape->log2_n);
+    return needs_in(&needs, cuda, shape, zk_cuda_alloc_bytes((size_t)shape->program->n_hints * sizeof(zk_fr)),
+                    there > tables ? there - tables : 0);
 }
 
 /* ---- where points lie ---- */
@@ -197,17 +221,21 @@ cuzk_status zk_cuda_proof_reserve(const zk_resident_program *resident, const zk_
     cuda_backend *cuda = cuda_of(resident->backend);
     cuda_program *program = find_program(resident);
     if (!program) return ZK_FAIL(err, CUZK_INTERNAL, "circuit %s is not loaded", shape->program->name);
-    needs_of(&program->needs, cuda, shape, zk_cuda_witness_bytes(program->tables));
+    size_t there = zk_cuda_bytes_in_a_row(cuda->device), turn = tables_in_turn(cuda);
+    unsigned n_vectors =
+        needs_in(&program->needs, cuda, shape, zk_cuda_witness_bytes(program->tables), there > turn ? there - turn : 0);
+    program->n_asked = 0;
     ZK_TRY(make_twiddles(program, shape, err));
     const cuda_needs *needs = &program->needs;
-    size_t there = zk_cuda_bytes_in_a_row(cuda->device), held = needs->selections + needs->kept + tables_in_turn(cuda);
+    size_t held = needs->selections + needs->kept + turn;
+    there = zk_cuda_bytes_in_a_row(cuda->device);
     if (there < held + needs->least)
         return ZK_FAIL(
             err, CUZK_OUT_OF_MEMORY,
             "circuit %s: a proof takes %zu bytes of device memory beside the key: %zu for selections and "
             "assignment, %zu for %u vectors of 2^%u or what takes their place; %s has %zu free in one piece, "
             "of %zu",
-            shape->program->name, held + needs->least, held, needs->least, shape->n_vectors, shape->log2_n,
+            shape->program->name, held + needs->least, held, needs->least, n_vectors, shape->log2_n,
             cuda->base.caps.device, there, zk_cuda_bytes_limit(cuda->device));
     /* Points are worth more than the last tenth of an MSM's speed. */
     size_t room = there - held - needs->least, points = key_bytes(shape);
@@ -218,6 +246,8 @@ cuzk_status zk_cuda_proof_reserve(const zk_resident_program *resident, const zk_
     unsigned together[ZK_PROOF_MAX_SUMS];
     choose_signs(together, shape, room + needs->least > points + provers ? room + needs->least - points - provers : 0);
     place_points(program, shape, together, there - held - program->keep);
+    program->n_asked = shape->n_vectors;
+    program->n_vectors = n_vectors;
     cuda->loading = program;
     return CUZK_OK;
 }

@@ -16,7 +16,7 @@ struct zk_prover {
     zk_stream *stream;
     bool owns_stream;
     zk_buffer *bits, *full;           /* the assignment */
-    zk_buffer *a, *b, *c;             /* over the domain; a becomes h. With a prepared key c is NULL */
+    zk_buffer *a, *b, *c;             /* over the domain; a becomes h. c is NULL with a prepared key or n_vectors = 2 */
     zk_buffer *some_bits, *some_full; /* compacted for one query after the other */
 
     zk_prove_request request;
@@ -39,11 +39,12 @@ const char *zk_prove_stage_name(zk_prove_stage_id stage) { return stage_name[sta
 void zk_prover_plan(const zk_resident_program *program, const zk_query_masks *masks, zk_memory_plan *plan) {
     zk_proof_shape shape;
     zk_proof_shape_make(&shape, program, masks);
+    shape.n_vectors = zk_proof_vectors(program->backend, &shape);
     zk_memory_plan_add(plan, "witness bits", 1, zk_witness_bits_bytes(program->program));
     zk_memory_plan_add(plan, "witness values", 1, zk_witness_full_bytes(program->program));
     zk_memory_plan_add(plan, "rows a", 1, zk_domain_bytes(program));
     zk_memory_plan_add(plan, "rows b", 1, zk_domain_bytes(program));
-    if (masks->form == ZK_KEY_PLAIN) zk_memory_plan_add(plan, "rows c", 1, zk_domain_bytes(program));
+    if (shape.n_vectors == 3) zk_memory_plan_add(plan, "rows c", 1, zk_domain_bytes(program));
     zk_memory_plan_add(plan, "query bits", 1, shape.some_bits);
     zk_memory_plan_add(plan, "query values", 1, shape.some_full);
     zk_proof_plan(program->backend, &shape, plan);
@@ -90,7 +91,7 @@ static cuzk_status create(zk_prover **prover, const zk_proving_key *key, bool ow
     ZK_GOTO(lend(&p->some_full, backend, "query values", some_full, err));
     ZK_GOTO(lend(&p->a, backend, "rows a", domain, err));
     ZK_GOTO(lend(&p->b, backend, "rows b", domain, err));
-    if (key->form == ZK_KEY_PLAIN) ZK_GOTO(lend(&p->c, backend, "rows c", domain, err));
+    if (key->n_vectors == 3) ZK_GOTO(lend(&p->c, backend, "rows c", domain, err));
     ZK_GOTO(zk_proof_check(key->program, 0, err));
     *prover = p;
     p = NULL;
@@ -214,9 +215,12 @@ static cuzk_status stage_synthesize(zk_prover *p, zk_trace *trace, cuzk_err *err
 }
 
 static cuzk_status stage_h(zk_prover *p, zk_trace *trace, cuzk_err *err) {
-    zk_span *span = zk_span_open_kernel(trace, p->c ? "quotient" : "products");
+    bool prepared = p->key->form == ZK_KEY_PREPARED;
+    zk_span *span = zk_span_open_kernel(trace, prepared ? "products" : "quotient");
     if (p->c)
         ZK_TRY(zk_stage_quotient(p->stream, p->key->program, p->a, p->b, p->c, err));
+    else if (!prepared)
+        ZK_TRY(zk_stage_quotient_in_two(p->stream, p->key->program, p->bits, p->full, p->a, p->b, err));
     else
         ZK_TRY(zk_stage_products(p->stream, p->key->program, p->a, p->b, err));
     ZK_TRY(wait(p, err));
@@ -383,7 +387,7 @@ static cuzk_status stage_assemble(zk_prover *p, cuzk_err *err) {
     return CUZK_OK;
 }
 
-/* ---- a witness that was not checked: with a prepared key, after a proof that does not verify ---- */
+/* ---- a witness that was not checked, for c was not there: after a proof that does not verify ---- */
 
 /* The rows once more, with c in device memory of its own. */
 static cuzk_status find_on_device(size_t *row, zk_prover *p, cuzk_err *err) {

@@ -11,7 +11,9 @@
  *
  * With a prepared key (docs/internals/prepared-keys.md) c is not evaluated, h is the values of a b on the coset, which
  * take the place of its coefficients in the sum, and l has the inputs in it. The proof is the same. That every row is
- * satisfied is then looked at only if the proof does not verify, so that BAD_WITNESS comes from the stage verify.
+ * satisfied is then looked at only if the proof does not verify, so that BAD_WITNESS comes from the stage verify. So it
+ * does with a plain key on a device that has no room for a, b and c at once (zk_proof_vectors): there c is evaluated
+ * within the stage h, and takes its share of h from the memory of b.
  *
  * A prover is the workspace of one partition in flight: buffers for one circuit, made once, used for any number of
  * proofs one after the other. zk_prove runs all stages; a scheduler runs them one by one and puts stages of other

@@ -94,6 +94,7 @@ static cuzk_status begin_key(zk_proving_key *key, const zk_query_masks *masks, z
     zk_proof_shape_make(&shape, key->program, masks);
     zk_span *span = zk_span_open(trace, "selections");
     ZK_TRY(zk_proof_reserve(key->program, &shape, err));
+    key->n_vectors = zk_proof_vectors(key->program->backend, &shape);
     for (int q = 0; q < ZK_N_QUERIES; q++)
         ZK_TRY(zk_selection_create(&key->selection[q], key->program->backend, masks->query[q].bit_mask, p->n_aux,
                                    masks->query[q].full_mask, (size_t)p->n_inputs + p->n_wide, err));

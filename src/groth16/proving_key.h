@@ -42,6 +42,7 @@ cuzk_status zk_query_masks_prepare(zk_query_masks *masks, const zk_program *prog
 typedef struct zk_proving_key {
     const zk_resident_program *program; /* borrowed */
     zk_key_form form;
+    unsigned n_vectors; /* over the domain, that a proof holds at once: zk_proof_vectors */
     zk_vk vk;
     zk_prepared_vk *prepared;
     zk_selection *selection[ZK_N_QUERIES];
