@@ -130,7 +130,7 @@ static void test_other_device(void) {
     const int n_ways = 2;                           /* workspaces are larger */
 #endif
     for (int i = 0; i < n_ways; i++) {
-        device_run r = {.ordinal = other_device(), .budget = i == 2 ? 2544000 : (size_t)64 << 20, .prepared = i == 1};
+        device_run r = {.ordinal = other_device(), .budget = i == 2 ? 2460000 : (size_t)64 << 20, .prepared = i == 1};
         r.request = toy_request(&circuit, &blinding);
         (void)zk_emulate_used();
         for (int number = 0; number < 6; number++)

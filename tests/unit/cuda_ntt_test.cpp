@@ -116,11 +116,17 @@ void check_quotient(unsigned k) {
     ZK_CHECK_OK(zk_ntt_domain_create(&domain, k, pool, &err), err);
     std::vector<zk_fr> a = vector_of(n, 0), b = vector_of(n, 0), c = vector_of(n, 0);
     zk_dptr da = put(a), db = put(b), dc = put(c);
+    zk_dptr first = put(a), second = put(b); /* in halves: c takes the place of b */
     ZK_CHECK_OK(zk_cuda_ntt_quotient(device, da, db, dc, k, twiddles, &err), err);
+    ZK_CHECK_OK(zk_cuda_ntt_quotient_ab(device, first, second, k, twiddles, &err), err);
+    ZK_CHECK_OK(zk_cuda_upload(device, second, c.data(), n * sizeof(zk_fr), &err), err);
+    ZK_CHECK_OK(zk_cuda_ntt_quotient_c(device, first, second, k, twiddles, &err), err);
     zk_ntt_quotient(domain, a.data(), b.data(), c.data(), pool);
     ZK_CHECKF(same(take(da, n), a), "quotient 2^%u", k);
+    ZK_CHECKF(same(take(first, n), a), "quotient 2^%u in halves", k);
     zk_cuda_free(device, db);
     zk_cuda_free(device, dc);
+    zk_cuda_free(device, second);
     zk_ntt_domain_destroy(domain);
 }
 
