@@ -413,10 +413,10 @@ static cuzk_status to_coset(zk_cuda *d, fr *x, const ntt_shape &s, const table_s
 }
 
 /* A quotient in two halves, so that c may be made in the memory of b between them. Six transforms: where Z is the
- * constant 7^n - 1, on the coset, a b - c is interpolated by what interpolates a b there, less c itself, whose degree is
- * below n: h = (interpolate(a b) - c) / Z, and c needs only its coefficients. The last pass of b takes the product and
- * the first pass of the last transform with it. That undoes the P of to_coset: the share of a b is 7^-i / n F(a b)_i;
- * that of c is P F(c) / n. */
+ * constant 7^n - 1, on the coset, a b - c is interpolated by what interpolates a b there, less c itself, whose degree
+ * is below n: h = (interpolate(a b) - c) / Z, and c needs only its coefficients. The last pass of b takes the product
+ * and the first pass of the last transform with it. That undoes the P of to_coset: the share of a b is 7^-i / n F(a
+ * b)_i; that of c is P F(c) / n. */
 static cuzk_status share_of_ab_three_pass(zk_cuda *d, fr *a, fr *b, const ntt_shape &s, const table_set &t,
                                           cuzk_err *err) {
     ZK_TRY(to_coset(d, a, s, t, err));
