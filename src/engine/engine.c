@@ -201,6 +201,25 @@ static void expire_results(zk_engine *engine) {
         ZK_LOG_ERROR("old results could not be forgotten", zk_kv_str("error", err.message));
 }
 
+/* What the workers of a job do, and since when: what does not come to an end is found by that. Needs the lock. */
+static void describe_work(char *text, size_t n_text, const zk_engine *engine, const engine_job *job) {
+    size_t at = 0;
+    text[0] = 0;
+    for (unsigned i = 0; i < engine->n_lanes && at < n_text; i++) {
+        const engine_lane *lane = &engine->lanes[i];
+        if (lane->task.job != job) continue;
+        at += (size_t)snprintf(text + at, n_text - at, "%sworker %u (%s%s) has been in stage %s", at ? "; " : "",
+                               lane->id, lane->device_kind, lane->stopped ? ", stopped for urgent work" : "",
+                               lane->stage[0] ? lane->stage : "none yet");
+        if (lane->task.type == TASK_PROVE && at < n_text)
+            at += (size_t)snprintf(text + at, n_text - at, " of partition %" PRIu32, lane->partition);
+        if (at < n_text)
+            at += (size_t)snprintf(text + at, n_text - at, " for %" PRIu64 " ms",
+                                   engine_ms(zk_now_ns() - lane->stage_start_ns));
+    }
+    if (at == 0) snprintf(text, n_text, "no worker had it");
+}
+
 /* Jobs whose time is over. */
 static void limit_jobs(zk_engine *engine) {
     uint64_t limit = engine->options.job_limit_ms * 1000000;
@@ -211,11 +230,15 @@ static void limit_jobs(zk_engine *engine) {
         for (size_t i = 0; i < engine->n_jobs && !late; i++)
             if (engine_job_is_open(engine->jobs[i]) && now - engine->jobs[i]->accepted_ns > limit)
                 late = engine->jobs[i];
-        if (late) engine_job_hold(late);
+        char work[320], text[400];
+        if (late) {
+            engine_job_hold(late);
+            describe_work(work, sizeof work, engine, late);
+        }
         pthread_mutex_unlock(&engine->lock);
         if (!late) return;
-        char text[96];
-        snprintf(text, sizeof text, "not done within the limit of %" PRIu64 " ms", engine->options.job_limit_ms);
+        snprintf(text, sizeof text, "not done within the limit of %" PRIu64 " ms: %s", engine->options.job_limit_ms,
+                 work);
         engine_job_end(engine, late, ZK_OUTCOME_FAILED, CUZK_EXHAUSTED, text);
         pthread_mutex_lock(&engine->lock);
         engine_job_drop(late);

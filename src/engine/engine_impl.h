@@ -187,6 +187,7 @@ struct engine_lane {
     bool has_unit;
     char stage[ZK_STAGE_NAME_BYTES];
     uint32_t partition;       /* that the stage is of */
+    uint64_t stage_start_ns;
     bool synthesized;         /* the task is past that */
     bool never;               /* the task asked for more than there is */
     uint64_t load_done_bytes; /* as last seen */

@@ -54,6 +54,7 @@ static bool is_of_task(const engine_task *task, uint32_t partition) {
 /* Needs the lock. */
 static void stage_began(engine_lane *lane, const char *stage, uint32_t partition) {
     snprintf(lane->stage, sizeof lane->stage, "%s", stage);
+    lane->stage_start_ns = zk_now_ns();
     lane->partition = is_of_task(&lane->task, partition) ? partition : lane->task.partition;
     engine_job *job = lane->task.job;
     bool proving = strcmp(stage, "prepare") != 0 && strcmp(stage, "load") != 0;
@@ -371,7 +372,7 @@ static void run_task(engine_lane *lane, char *text) {
     engine_task *task = &lane->task;
     cuzk_err err = {0};
     zk_ipc_message done = {0};
-    task->start_ns = zk_now_ns();
+    task->start_ns = lane->stage_start_ns = zk_now_ns();
     lane->stopped_ns = 0;
     lane->stage[0] = 0;
     lane->partition = task->partition;
