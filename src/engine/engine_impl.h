@@ -1,5 +1,14 @@
-/* The engine's own structures. One lock guards all of them; it is never held over input/output, the journal or a call
- * out. Threads: one a worker ("lane"), one for housekeeping, and whoever calls. */
+/* The engine's own structures.
+ *
+ * Threads: one for each lane, the daemon's side of a worker (lane.c); for housekeeping (engine.c); for key files in
+ * host memory (warm.c); for the news of a fleet (fleet.c); and whoever calls.
+ *
+ * Locks, in the order in which one thread may take them: submit_lock, publics_lock, lock. `lock` guards all that is
+ * here but options, journal, digests and the number of lanes and devices, which stay as they are from the first thread
+ * on, and what is atomic. It is never held over input/output, the journal or a call out, apart from what /proc has of a
+ * process and the goodbye to a worker without work. At each function stands whether it needs the lock, or is called
+ * without it. One that gives it up meanwhile leaves nothing certain that was looked at before, except what is held: a
+ * job by engine_job_hold, a task by the lane whose it is. */
 #ifndef ZK_ENGINE_IMPL_H
 #define ZK_ENGINE_IMPL_H
 
@@ -65,7 +74,7 @@ struct engine_job {
     cuzk_err held_failure; /* of a partition that failed while the check runs, which may say why */
     uint32_t n_partitions, n_done;
     engine_partition *partitions;
-    uint8_t (*proofs)[192];
+    uint8_t (*proofs)[ZK_PROOF_BYTES];
     uint8_t (*publics)[32]; /* [n_partitions][n_publics], once the first proof is there; never changed after */
     uint32_t n_publics;
     bool recovered; /* partitions of the journal are to be taken over once their number is known */
@@ -245,7 +254,7 @@ enum {
     HISTOGRAM_SRS,
     HISTOGRAM_TOTAL,
     HISTOGRAM_STAGES,
-    N_HISTOGRAMS = HISTOGRAM_STAGES + 6
+    N_HISTOGRAMS = HISTOGRAM_STAGES + ZK_PROVE_N_STAGES
 };
 
 typedef struct engine_trace {
@@ -313,10 +322,20 @@ struct zk_engine {
     uint64_t machines_seen_ns;
 };
 
+static inline void engine_lock(zk_engine *engine) { pthread_mutex_lock(&engine->lock); }
+static inline void engine_unlock(zk_engine *engine) { pthread_mutex_unlock(&engine->lock); }
+
+/* ---- options.c: before there are threads ---- */
+/* BAD_INPUT: without a folder of keys or a journal, or out of bounds. Also the host's budget. engine_options_free also
+ * after a failure. */
+cuzk_status engine_options_take(zk_engine *engine, const zk_engine_options *given, cuzk_err *err);
+void engine_options_free(zk_engine_options *options);
+
 /* ---- jobs.c: all need the lock unless said otherwise ---- */
 engine_job *engine_job_find(zk_engine *engine, const char *job_id);
 void engine_job_hold(engine_job *job);
-void engine_job_drop(engine_job *job); /* frees at the last one */
+void engine_job_drop(engine_job *job);                       /* frees at the last one */
+void engine_job_release(zk_engine *engine, engine_job *job); /* the same without the lock */
 cuzk_status engine_job_add(engine_job **job, zk_engine *engine, const zk_content_meta *meta, uint64_t file_bytes,
                            cuzk_err *err);
 bool engine_job_is_open(const engine_job *job);                     /* not ENDING or later */
@@ -414,7 +433,7 @@ void engine_vks_free(zk_engine *engine);
 /* Whether the proof of a partition holds for the content that was accepted. BAD_PROOF: no. Else it could not be told:
  * the content is damaged, or gone with its job; no memory. Without the lock. */
 cuzk_status engine_proof_check(zk_engine *engine, engine_job *job, engine_vk *vk, uint32_t partition,
-                               const uint8_t proof[192], cuzk_err *err);
+                               const uint8_t proof[ZK_PROOF_BYTES], cuzk_err *err);
 
 /* ---- lane.c ---- */
 void *engine_lane_main(void *lane);

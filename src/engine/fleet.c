@@ -59,7 +59,7 @@ static cuzk_status see(void *ctx, const zk_journal_job *seen, cuzk_err *err) {
     sight *s = ctx;
     zk_engine *engine = s->engine;
     cuzk_status status = CUZK_OK;
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     engine_job *job = engine_job_find(engine, seen->meta.job_id);
     if (!job) {
         status = engine_job_add(&job, engine, &seen->meta, seen->file_bytes, err);
@@ -74,7 +74,7 @@ static cuzk_status see(void *ctx, const zk_journal_job *seen, cuzk_err *err) {
         if (engine_job_is_open(job)) status = see_open(s, job, seen, err);
     }
     pthread_cond_broadcast(&engine->work);
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     return status;
 }
 
@@ -95,17 +95,11 @@ static cuzk_status see_over(zk_engine *engine, engine_job *job, cuzk_err *err) {
 }
 
 static engine_job *hold_job(zk_engine *engine, const char *job_id) {
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     engine_job *job = engine_job_find(engine, job_id);
     if (job) engine_job_hold(job);
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     return job;
-}
-
-static void drop_job(zk_engine *engine, engine_job *job) {
-    pthread_mutex_lock(&engine->lock);
-    engine_job_drop(job);
-    pthread_mutex_unlock(&engine->lock);
 }
 
 static cuzk_status read_more_proofs(sight *s, cuzk_err *err) {
@@ -114,7 +108,7 @@ static cuzk_status read_more_proofs(sight *s, cuzk_err *err) {
         if (!job) continue;
         cuzk_status status = engine_job_recover(s->engine, job, err);
         if (status == CUZK_OK) engine_job_finish_if_done(s->engine, job);
-        drop_job(s->engine, job);
+        engine_job_release(s->engine, job);
         ZK_TRY(status);
     }
     return CUZK_OK;
@@ -133,7 +127,7 @@ cuzk_status engine_fleet_refresh(zk_engine *engine, const char *job_id, cuzk_err
         engine_job *job = hold_job(engine, job_id);
         if (job) {
             status = see_over(engine, job, err);
-            drop_job(engine, job);
+            engine_job_release(engine, job);
         }
     }
     free(s.more_proofs.ids);
@@ -144,7 +138,7 @@ cuzk_status engine_fleet_know(zk_engine *engine, const char *job_id, cuzk_err *e
     if (!zk_journal_is_shared(engine->journal)) return CUZK_OK;
     engine_job *job = hold_job(engine, job_id);
     if (!job) return engine_fleet_refresh(engine, job_id, err);
-    drop_job(engine, job);
+    engine_job_release(engine, job);
     return CUZK_OK;
 }
 
@@ -153,25 +147,25 @@ cuzk_status engine_fleet_sync(zk_engine *engine, cuzk_err *err) {
     if (++engine->sync == 0) engine->sync = 1;
     sight s = {.engine = engine, .sync = engine->sync};
     /* What is accepted here from now on may not be among the rows. */
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     for (size_t i = 0; i < engine->n_jobs; i++) engine->jobs[i]->sync = 0;
     size_t n_before = engine->n_jobs;
     engine_job **before = zk_calloc(n_before + 1, sizeof *before);
     for (size_t i = 0; before && i < n_before; i++) engine_job_hold(before[i] = engine->jobs[i]);
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     if (!before) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory to look at the jobs of the fleet"));
     ZK_GOTO(engine->journal->ops->each_open(engine->journal, see, &s, err));
     ZK_GOTO(read_more_proofs(&s, err));
     for (size_t i = 0; i < n_before && status == CUZK_OK; i++) {
-        pthread_mutex_lock(&engine->lock);
+        engine_lock(engine);
         bool gone = before[i]->sync != s.sync && engine_job_is_open(before[i]);
-        pthread_mutex_unlock(&engine->lock);
+        engine_unlock(engine);
         if (gone) status = see_over(engine, before[i], err);
     }
 out:
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     for (size_t i = 0; before && i < n_before; i++) engine_job_drop(before[i]);
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     free(before);
     free(s.more_proofs.ids);
     return status;
@@ -248,19 +242,19 @@ bool engine_fleet_take(engine_task *task, engine_lane *lane) {
     uint32_t wish = preparation ? ZK_JOURNAL_PREPARATION : task->partition;
     zk_proof_kind kind = (zk_proof_kind)job->meta.kind;
     uint64_t sector_bytes = job->meta.sector_bytes;
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     /* Whoever lacks the keys leaves it to the others. */
     cuzk_status status =
         preparation ? CUZK_OK : zk_circuit_key_path(keys, NULL, engine->options.param_cache, kind, sector_bytes, &err);
     if (status == CUZK_OK) status = ops->take(&take, engine->journal, job->meta.job_id, wish, &err);
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     lane->has_unit = take.grant == ZK_JOURNAL_TAKEN;
     if (lane->has_unit) {
         lane->unit.index = take.index;
         memcpy(lane->unit.job_id, job->meta.job_id, sizeof lane->unit.job_id);
-        pthread_mutex_unlock(&engine->lock);
+        engine_unlock(engine);
         status = fetch(engine, job, &err);
-        pthread_mutex_lock(&engine->lock);
+        engine_lock(engine);
         job->elsewhere = job->elsewhere && status != CUZK_OK;
     }
     if (status != CUZK_OK) tell_why_not(engine, job, status, &err);
@@ -272,12 +266,12 @@ bool engine_fleet_take(engine_task *task, engine_lane *lane) {
     task->returned = lane->has_unit && (status != CUZK_OK || !wanted);
     engine_fleet_return(lane, task);
     if (take.grant == ZK_JOURNAL_OVER || (take.grant == ZK_JOURNAL_TAKEN && status == CUZK_BAD_INPUT)) {
-        pthread_mutex_unlock(&engine->lock);
+        engine_unlock(engine);
         if (take.grant == ZK_JOURNAL_OVER)
             status = engine_fleet_refresh(engine, job->meta.job_id, NULL);
         else
             engine_job_end(engine, job, ZK_OUTCOME_FAILED, status, err.message);
-        pthread_mutex_lock(&engine->lock);
+        engine_lock(engine);
     }
     engine_job_drop(job);
     return false;
@@ -289,12 +283,12 @@ void engine_fleet_return(engine_lane *lane, const engine_task *task) {
     if (!lane->has_unit) return;
     if (task->returned) {
         zk_journal_unit unit = lane->unit;
-        pthread_mutex_unlock(&engine->lock);
+        engine_unlock(engine);
         if (engine->journal->ops->give_back(engine->journal, &unit, task->return_counts,
                                             task->return_delay_ns / 1000000, &err) != CUZK_OK)
             ZK_LOG_WARN("a unit of work is free for others only when its lease ends", zk_kv_str("job", unit.job_id),
                         zk_kv_str("error", err.message));
-        pthread_mutex_lock(&engine->lock);
+        engine_lock(engine);
     }
     lane->has_unit = false;
 }
@@ -304,7 +298,7 @@ void engine_fleet_return(engine_lane *lane, const engine_task *task) {
 /* One partition whose result the journal does not have yet. */
 static engine_job *next_unwritten(zk_journal_partition *partition, zk_engine *engine) {
     engine_job *found = NULL;
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     for (size_t i = 0; i < engine->n_jobs && !found; i++) {
         engine_job *job = engine->jobs[i];
         for (uint32_t k = 0; engine_job_is_open(job) && k < job->n_partitions && !found; k++) {
@@ -317,7 +311,7 @@ static engine_job *next_unwritten(zk_journal_partition *partition, zk_engine *en
             engine_job_hold(job);
         }
     }
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     return found;
 }
 
@@ -327,15 +321,15 @@ static cuzk_status write_results(zk_engine *engine, cuzk_err *err) {
     for (engine_job *job; status == CUZK_OK && (job = next_unwritten(&partition, engine));) {
         bool kept = false;
         status = engine->journal->ops->partition_done(&kept, engine->journal, job->meta.job_id, &partition, err);
-        pthread_mutex_lock(&engine->lock);
+        engine_lock(engine);
         if (status == CUZK_OK && engine_job_is_open(job)) job->partitions[partition.index].unwritten = false;
-        pthread_mutex_unlock(&engine->lock);
+        engine_unlock(engine);
         if (status == CUZK_OK && !kept) {
             ZK_LOG_INFO("a late result is dropped: there was one already", zk_kv_str("job", job->meta.job_id),
                         zk_kv_u64("partition", partition.index));
             status = engine_fleet_refresh(engine, job->meta.job_id, err);
         }
-        drop_job(engine, job);
+        engine_job_release(engine, job);
     }
     return status;
 }
@@ -345,7 +339,7 @@ static zk_journal_unit *list_units(size_t *n, zk_engine *engine) {
     zk_journal_unit *units = NULL;
     size_t capacity = 0;
     *n = 0;
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     for (unsigned i = 0; i < engine->n_lanes; i++)
         if (engine->lanes[i].has_unit && zk_grow((void **)&units, &capacity, *n + 1, sizeof *units))
             units[(*n)++] = engine->lanes[i].unit;
@@ -357,7 +351,7 @@ static zk_journal_unit *list_units(size_t *n, zk_engine *engine) {
             memcpy(units[(*n)++].job_id, job->meta.job_id, sizeof units->job_id);
         }
     }
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     return units;
 }
 
@@ -393,13 +387,13 @@ cuzk_status engine_fleet_beat(zk_engine *engine, cuzk_err *err) {
     machine_list list = {0};
     if (status == CUZK_OK) status = engine->journal->ops->each_machine(engine->journal, add_machine, &list, err);
     if (status == CUZK_OK) {
-        pthread_mutex_lock(&engine->lock);
+        engine_lock(engine);
         zk_machine_view *old = engine->machines;
         engine->machines = list.views;
         engine->n_machines = list.n;
         engine->machines_seen_ns = zk_now_ns();
         list.views = old;
-        pthread_mutex_unlock(&engine->lock);
+        engine_unlock(engine);
     }
     free(list.views);
     return status;

@@ -5,6 +5,8 @@
 
 #include "engine/digests.h"
 #include "engine/engine.h"
+#include "groth16/prove.h"
+#include "groth16/verify.h"
 
 #define ZK_IPC_VERSION 0x637a6b05u
 #define ZK_IPC_MAX_TEXT (96 * 1024)
@@ -70,9 +72,9 @@ typedef struct zk_ipc_message {
     uint32_t n_partitions;            /* after PREPARE */
     bool wrong_proof, already_loaded; /* after PROVE; after LOAD and EVICT: was it there */
     bool input_ahead;                 /* after PROVE: the inputs were there already */
-    uint8_t proof[192];
+    uint8_t proof[ZK_PROOF_BYTES];
     uint64_t srs_load_ns, synth_ns, gpu_ns, total_ns, unaccounted_ns, prepare_ns;
-    uint64_t stage_ns[6];
+    uint64_t stage_ns[ZK_PROVE_N_STAGES];
     zk_file_identity file; /* KEY_FILE, KEY_DIGEST */
     zk_file_digest digest; /* KEY_DIGEST; DIGEST: has_blake2b says whether that is wanted, too; GRANTED: if `known` */
     bool known;

@@ -29,6 +29,12 @@ void engine_job_drop(engine_job *job) {
     free(job);
 }
 
+void engine_job_release(zk_engine *engine, engine_job *job) {
+    engine_lock(engine);
+    engine_job_drop(job);
+    engine_unlock(engine);
+}
+
 bool engine_job_is_open(const engine_job *job) { return job->phase < ENGINE_ENDING; }
 
 zk_priority engine_priority(zk_priority asked, zk_proof_kind kind) {
@@ -60,7 +66,7 @@ cuzk_status engine_job_add(engine_job **out, zk_engine *engine, const zk_content
 
 cuzk_status engine_job_prepared(engine_job *job, uint32_t n_partitions, cuzk_err *err) {
     engine_partition *partitions = zk_calloc(n_partitions ? n_partitions : 1, sizeof *partitions);
-    uint8_t(*proofs)[192] = zk_calloc(n_partitions ? n_partitions : 1, sizeof *proofs);
+    uint8_t(*proofs)[ZK_PROOF_BYTES] = zk_calloc(n_partitions ? n_partitions : 1, sizeof *proofs);
     if (!partitions || !proofs) {
         free(partitions);
         free(proofs);
@@ -129,33 +135,33 @@ static void drop_damaged(kept_partitions *kept, zk_engine *engine, engine_job *j
                         zk_kv_u64("partition", kept->list[i].index), zk_kv_str("error", err.message));
     }
     kept->n = n;
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     engine_vk_drop(vk);
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
 }
 
 cuzk_status engine_job_recover(zk_engine *engine, engine_job *job, cuzk_err *err) {
     kept_partitions kept = {0};
     cuzk_status status = engine->journal->ops->each_partition(engine->journal, job->meta.job_id, collect, &kept, err);
     if (!zk_journal_is_shared(engine->journal)) drop_damaged(&kept, engine, job);
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     for (size_t i = 0; i < kept.n && engine_job_is_open(job); i++) {
         engine_job_take_partition(job, &kept.list[i]);
         stop_partition(engine, job, kept.list[i].index);
     }
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     free(kept.list);
     return status;
 }
 
 cuzk_status engine_journal_went(zk_engine *engine, cuzk_status status, const cuzk_err *err) {
     if (status != CUZK_OK && status != CUZK_IO) return status; /* says nothing about the disk */
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     snprintf(engine->journal_error, sizeof engine->journal_error, "%s",
              status == CUZK_OK ? ""
              : err             ? err->message
                                : "the journal fails");
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     return status;
 }
 
@@ -218,11 +224,11 @@ static void take_first_end(zk_engine *engine, engine_job *job) {
     if (!zk_journal_is_shared(engine->journal))
         ZK_LOG_ERROR("a job that was over ended again; the first end stands", zk_kv_str("job", job->meta.job_id));
     if (status == CUZK_OK && kept.outcome != ZK_OUTCOME_UNKNOWN && kept.outcome != ZK_OUTCOME_INTERRUPTED) {
-        pthread_mutex_lock(&engine->lock);
+        engine_lock(engine);
         zk_result ours = job->result;
         job->result = kept;
         kept = ours;
-        pthread_mutex_unlock(&engine->lock);
+        engine_unlock(engine);
     }
     zk_result_clear(&kept);
 }
@@ -264,7 +270,7 @@ static void stop_lanes(zk_engine *engine, const engine_job *job) {
 
 /* The job is off the list, unless the journal still has to be told. The caller holds it. */
 static void fire_watches(zk_engine *engine, engine_job *job, bool written) {
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     zk_watch *watches = job->watches;
     job->watches = NULL;
     for (zk_watch *w = watches; w; w = w->next) engine->n_watches--;
@@ -276,7 +282,7 @@ static void fire_watches(zk_engine *engine, engine_job *job, bool written) {
     }
     pthread_cond_broadcast(&engine->work);
     pthread_cond_broadcast(&engine->done);
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     while (watches) {
         zk_watch *w = watches;
         watches = w->next;
@@ -295,14 +301,14 @@ static void settle(zk_engine *engine, engine_job *job, bool first) {
     if (status != CUZK_OK && first)
         ZK_LOG_ERROR("the journal could not be told the end of a job; trying again", zk_kv_str("job", job->meta.job_id),
                      zk_kv_str("error", err.message));
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     if (first && (ended || status != CUZK_OK)) count_end(engine, job); /* else another machine counts it */
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     fire_watches(engine, job, status == CUZK_OK);
 }
 
 void engine_job_over(zk_engine *engine, engine_job *job, zk_result *result) {
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     bool open = engine_job_is_open(job);
     if (open) {
         job->phase = ENGINE_ENDING;
@@ -311,19 +317,17 @@ void engine_job_over(zk_engine *engine, engine_job *job, zk_result *result) {
         *result = (zk_result){0};
         stop_lanes(engine, job);
     }
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     if (!open) return;
     remove_spool(engine, job);
     fire_watches(engine, job, true);
-    pthread_mutex_lock(&engine->lock);
-    engine_job_drop(job);
-    pthread_mutex_unlock(&engine->lock);
+    engine_job_release(engine, job);
 }
 
 void engine_job_end(zk_engine *engine, engine_job *job, zk_outcome outcome, cuzk_status status, const char *message) {
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     if (!engine_job_is_open(job)) {
-        pthread_mutex_unlock(&engine->lock);
+        engine_unlock(engine);
         return;
     }
     job->phase = ENGINE_ENDING;
@@ -331,7 +335,7 @@ void engine_job_end(zk_engine *engine, engine_job *job, zk_outcome outcome, cuzk
     fill_result(job, outcome, status, message);
     stop_lanes(engine, job);
     pthread_cond_broadcast(&engine->work);
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     if (outcome == ZK_OUTCOME_FAILED)
         ZK_LOG_WARN("job failed", zk_kv_str("job", job->meta.job_id), zk_kv_str("request", job->request_id),
                     zk_kv_str("error", job->result.message));
@@ -340,22 +344,20 @@ void engine_job_end(zk_engine *engine, engine_job *job, zk_outcome outcome, cuzk
                     zk_kv_str("job", job->meta.job_id), zk_kv_str("request", job->request_id),
                     zk_kv_u64("total_ms", job->result.total_ms));
     settle(engine, job, true);
-    pthread_mutex_lock(&engine->lock);
-    engine_job_drop(job);
-    pthread_mutex_unlock(&engine->lock);
+    engine_job_release(engine, job);
 }
 
 void engine_job_finish_if_done(zk_engine *engine, engine_job *job) {
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     bool done = job->phase == ENGINE_READY && job->n_done == job->n_partitions && job->check == CHECK_DONE;
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     if (done) engine_job_end(engine, job, ZK_OUTCOME_COMPLETED, CUZK_OK, NULL);
 }
 
 void engine_jobs_retry(zk_engine *engine) {
     for (;;) {
         engine_job *job = NULL;
-        pthread_mutex_lock(&engine->lock);
+        engine_lock(engine);
         uint64_t now = zk_now_ns();
         for (size_t i = 0; i < engine->n_jobs && !job; i++)
             if (engine->jobs[i]->phase == ENGINE_UNWRITTEN && engine->jobs[i]->retry_end_ns <= now) {
@@ -363,12 +365,10 @@ void engine_jobs_retry(zk_engine *engine) {
                 job->phase = ENGINE_ENDING;
                 engine_job_hold(job);
             }
-        pthread_mutex_unlock(&engine->lock);
+        engine_unlock(engine);
         if (!job) return;
         settle(engine, job, false);
-        pthread_mutex_lock(&engine->lock);
-        engine_job_drop(job);
-        pthread_mutex_unlock(&engine->lock);
+        engine_job_release(engine, job);
     }
 }
 
@@ -400,9 +400,9 @@ static cuzk_status kept_result(zk_result *result, zk_engine *engine, const char 
 }
 
 bool zk_engine_knows(zk_engine *engine, const char *job_id) {
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     bool knows = engine_job_find(engine, job_id) != NULL;
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     return knows;
 }
 
@@ -417,24 +417,22 @@ cuzk_status zk_engine_watch(zk_watch **out, zk_engine *engine, const char *job_i
         free(watch);
         return status;
     }
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     engine_job *job = engine_job_find(engine, job_id);
     if (job && job->phase != ENGINE_UNWRITTEN) {
         watch->next = job->watches;
         job->watches = watch;
         engine->n_watches++;
         if (out) *out = watch;
-        pthread_mutex_unlock(&engine->lock);
+        engine_unlock(engine);
         return CUZK_OK;
     }
     if (job) engine_job_hold(job);
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     free(watch);
     if (job) { /* decided; nothing changes the result any more */
         fn(ctx, &job->result);
-        pthread_mutex_lock(&engine->lock);
-        engine_job_drop(job);
-        pthread_mutex_unlock(&engine->lock);
+        engine_job_release(engine, job);
         return CUZK_OK;
     }
     zk_result result;
@@ -446,7 +444,7 @@ cuzk_status zk_engine_watch(zk_watch **out, zk_engine *engine, const char *job_i
 
 bool zk_engine_unwatch(zk_engine *engine, const char *job_id, void *ctx) {
     bool found = false;
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     engine_job *job = engine_job_find(engine, job_id);
     for (zk_watch **at = job ? &job->watches : NULL; at && *at; at = &(*at)->next)
         if ((*at)->ctx == ctx) {
@@ -457,7 +455,7 @@ bool zk_engine_unwatch(zk_engine *engine, const char *job_id, void *ctx) {
             found = true;
             break;
         }
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     return found;
 }
 
@@ -519,15 +517,13 @@ cuzk_status zk_engine_await(zk_result *result, zk_engine *engine, const char *jo
 cuzk_status zk_engine_cancel(bool *was_running, zk_engine *engine, const char *job_id, cuzk_err *err) {
     *was_running = false;
     ZK_TRY(engine_fleet_know(engine, job_id, err));
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     engine_job *job = engine_job_find(engine, job_id);
     *was_running = job && engine_job_is_open(job);
     if (*was_running) engine_job_hold(job);
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     if (!*was_running) return CUZK_OK;
     engine_job_end(engine, job, ZK_OUTCOME_CANCELLED, CUZK_CANCELLED, "cancelled by the client");
-    pthread_mutex_lock(&engine->lock);
-    engine_job_drop(job);
-    pthread_mutex_unlock(&engine->lock);
+    engine_job_release(engine, job);
     return CUZK_OK;
 }

@@ -14,6 +14,7 @@
 #define ZK_ENGINE_JOURNAL_H
 
 #include "engine/content.h"
+#include "groth16/verify.h"
 
 typedef struct zk_journal zk_journal;
 
@@ -44,7 +45,7 @@ static inline zk_outcome zk_journal_outcome(uint64_t state) {
 /* A partition proved before the job was over. */
 typedef struct zk_journal_partition {
     uint32_t index;
-    uint8_t proof[192];
+    uint8_t proof[ZK_PROOF_BYTES];
     uint64_t srs_load_ns, synth_ns, gpu_ns;
 } zk_journal_partition;
 

@@ -17,10 +17,17 @@
 
 enum { CANCEL_GRACE_S = 30, MAX_START_FAILURES = 5, MAX_START_DELAYS = 120 };
 
-static void lock(engine_lane *lane) { pthread_mutex_lock(&lane->engine->lock); }
-static void unlock(engine_lane *lane) { pthread_mutex_unlock(&lane->engine->lock); }
-
 /* ---- a task ---- */
+
+/* A message to the worker of a lane that has a task: nobody else closes its socket meanwhile. Needs the lock, which is
+ * given up meanwhile. */
+static cuzk_status tell(engine_lane *lane, zk_ipc_message *message, cuzk_err *err) {
+    int fd = lane->fd;
+    engine_unlock(lane->engine);
+    cuzk_status status = zk_ipc_send(fd, message, NULL, 0, err);
+    engine_lock(lane->engine);
+    return status;
+}
 
 static zk_ipc_type ipc_type(engine_task_type type) {
     switch (type) {
@@ -147,20 +154,14 @@ static cuzk_status answer_reserve(engine_lane *lane, const zk_ipc_message *asked
         ZK_LOG_DEBUG("waited for memory", zk_kv_u64("worker", lane->id),
                      zk_kv_u64("ms", (zk_now_ns() - begin) / 1000000));
     }
-    unlock(lane);
-    cuzk_status status = zk_ipc_send(lane->fd, &answer, NULL, 0, NULL);
-    lock(lane);
-    return status;
+    return tell(lane, &answer, NULL);
 }
 
 /* Memory for a second lane, which is worth no waiting. Needs the lock, which is given up meanwhile. */
 static cuzk_status answer_optional(engine_lane *lane, const zk_ipc_message *asked) {
     bool yes = engine_reserve_free(lane, asked->bytes);
     zk_ipc_message answer = {.type = yes ? ZK_IPC_GRANTED : ZK_IPC_DENIED, .status = CUZK_EXHAUSTED};
-    unlock(lane);
-    cuzk_status status = zk_ipc_send(lane->fd, &answer, NULL, 0, NULL);
-    lock(lane);
-    return status;
+    return tell(lane, &answer, NULL);
 }
 
 static cuzk_status path_of_key_file(char **path, const zk_engine *engine, const zk_ipc_message *m, cuzk_err *err) {
@@ -183,7 +184,7 @@ static cuzk_status answer_key_file(engine_lane *lane, const zk_ipc_message *m) {
     uint8_t before[32];
     cuzk_err err = {0};
     engine_vk *vk = NULL;
-    unlock(lane);
+    engine_unlock(lane->engine);
     cuzk_status status = path_of_key_file(&path, engine, m, &err);
     if (status == CUZK_OK && m->type == ZK_IPC_KEY_FILE)
         status = zk_digests_look(&known, &both, engine->digests, path, &m->file, &err);
@@ -209,7 +210,7 @@ static cuzk_status answer_key_file(engine_lane *lane, const zk_ipc_message *m) {
     }
     free(path);
     status = zk_ipc_send(lane->fd, &answer, NULL, 0, NULL);
-    lock(lane);
+    engine_lock(lane->engine);
     if (!vk) return status;
     engine_circuit *c = engine_lane_circuit(lane, (zk_proof_kind)m->kind, m->sector_bytes);
     engine_vk_drop(c ? c->vk : vk);
@@ -292,9 +293,7 @@ static void offer_ahead(engine_lane *lane) {
     engine_job_hold(next.job);
     lane->promises[lane->n_promises++] = (engine_promise){.job = next.job, .partition = next.partition};
     lane->looked_ahead = true;
-    unlock(lane);
-    cuzk_status status = zk_ipc_send(lane->fd, &m, NULL, 0, NULL);
-    lock(lane);
+    cuzk_status status = tell(lane, &m, NULL);
     (void)status; /* a worker that is gone is seen when it should answer */
 }
 
@@ -305,43 +304,46 @@ static void ask_to_yield(engine_lane *lane) {
     if (!lane->task.n_more || lane->task.yield_sent) return;
     if (!engine->draining && !engine_should_yield(engine, lane)) return;
     lane->task.yield_sent = true;
-    unlock(lane);
-    cuzk_status status = zk_ipc_send(lane->fd, &(zk_ipc_message){.type = ZK_IPC_YIELD}, NULL, 0, NULL);
-    lock(lane);
+    cuzk_status status = tell(lane, &(zk_ipc_message){.type = ZK_IPC_YIELD}, NULL);
     (void)status; /* a worker that is gone is seen when it should answer */
 }
 
-/* Sends the task and listens until it is done: OK. IO: the process is gone or was ended because it did not stop. */
+/* Needs the lock. */
+static zk_ipc_message message_of_task(const engine_lane *lane) {
+    const engine_task *task = &lane->task;
+    zk_ipc_message m = {
+        .type = ipc_type(task->type),
+        .kind = task->kind,
+        .sector_bytes = task->sector_bytes,
+        .partition = task->partition,
+        .n_more = task->n_more,
+        .plain = engine_mistrusts(lane->engine, task->kind, task->sector_bytes),
+        .check = task->type == TASK_CHECK || (task->type == TASK_PREPARE && engine_checks_itself(lane, task->job)),
+    };
+    memcpy(m.more, task->more, sizeof m.more);
+    if (task->job) memcpy(m.job_id, task->job->meta.job_id, sizeof m.job_id);
+    return m;
+}
+
+/* Sends the task and listens until it is done: OK. IO: the process is gone or was ended because it did not stop. Needs
+ * the lock, which is given up meanwhile. */
 static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text, cuzk_err *err) {
     zk_engine *engine = lane->engine;
-    zk_ipc_message m = {.type = ipc_type(lane->task.type), .kind = lane->task.kind, .partition = lane->task.partition};
-    zk_ipc_message asked = {0};
-    m.sector_bytes = lane->task.sector_bytes;
-    m.n_more = lane->task.n_more;
-    memcpy(m.more, lane->task.more, sizeof m.more);
-    m.plain = engine_mistrusts(engine, lane->task.kind, lane->task.sector_bytes);
-    m.check = lane->task.type == TASK_CHECK ||
-              (lane->task.type == TASK_PREPARE && engine_checks_itself(lane, lane->task.job));
+    zk_ipc_message m = message_of_task(lane), asked = {0};
     lane->synthesized = lane->never = false;
-    if (lane->task.job) {
-        memcpy(m.job_id, lane->task.job->meta.job_id, sizeof m.job_id);
-        memcpy(lane->job_at_hand, m.job_id, sizeof lane->job_at_hand);
-    }
-    unlock(lane);
-    cuzk_status status = zk_ipc_send(lane->fd, &m, NULL, 0, err);
-    lock(lane);
+    if (lane->task.job) memcpy(lane->job_at_hand, m.job_id, sizeof lane->job_at_hand);
+    cuzk_status status = tell(lane, &m, err);
     while (status == CUZK_OK) {
-        unlock(lane);
+        engine_unlock(lane->engine);
         status = zk_ipc_receive(&m, text, lane->fd, 50, err);
-        lock(lane);
+        engine_lock(lane->engine);
         if (engine->stopping) return ZK_FAIL(err, CUZK_CANCELLED, "the engine ends");
         offer_ahead(lane);
         ask_to_yield(lane);
         if (lane->task.cancel && !lane->task.cancel_sent_ns) {
-            zk_ipc_message cancel = {.type = ZK_IPC_CANCEL};
             lane->task.cancel_sent_ns = zk_now_ns();
             engine_balance(engine); /* it must run to stop */
-            if (zk_ipc_send(lane->fd, &cancel, NULL, 0, NULL) != CUZK_OK) status = CUZK_IO;
+            if (tell(lane, &(zk_ipc_message){.type = ZK_IPC_CANCEL}, NULL) != CUZK_OK) status = CUZK_IO;
         } else if (lane->task.cancel && zk_now_ns() - lane->task.cancel_sent_ns > CANCEL_GRACE_S * ZK_SECOND_NS) {
             return ZK_FAIL(err, CUZK_IO, "the worker did not stop within %d s", CANCEL_GRACE_S);
         }
@@ -366,12 +368,9 @@ static void let_go(engine_lane *lane) {
     lane->fd = -1;
 }
 
-/* Needs the lock, which is given up meanwhile. */
-static void run_task(engine_lane *lane, char *text) {
-    zk_engine *engine = lane->engine;
+/* Needs the lock. */
+static void begin_task(engine_lane *lane) {
     engine_task *task = &lane->task;
-    cuzk_err err = {0};
-    zk_ipc_message done = {0};
     task->start_ns = lane->stage_start_ns = zk_now_ns();
     lane->stopped_ns = 0;
     lane->stage[0] = 0;
@@ -380,50 +379,71 @@ static void run_task(engine_lane *lane, char *text) {
     lane->state = task->type == TASK_LOAD     ? ZK_WORKER_LOADING
                   : task->type == TASK_FORGET ? ZK_WORKER_IDLE
                                               : ZK_WORKER_PREPARING;
-    engine_balance(engine);
-    cuzk_status status = converse(lane, &done, text, &err);
-    lane->waiting_memory = false;
-    if (status != CUZK_OK) {
-        char how[96] = "";
-        bool seen = engine_lane_end(lane, true, how, sizeof how);
-        if (engine->stopping) {
-            if (task->job) engine_give_back(lane, false, 0);
-            engine_give_back_more(lane, false);
-            engine_finish_call(lane, CUZK_CANCELLED, "the engine ends", NULL);
-        } else {
-            engine_task_crashed(lane, seen, how, &err);
-        }
-    } else {
-        engine_settle_circuits(lane);
-        lane->first->retire_pending_bytes = done.retire_pending_bytes;
-        lane->first->retire_pending_items = done.retire_pending_items;
-        if (lane->first->pid) engine_lane_measure(lane, zk_memory_own_of(lane->first->pid));
-        if (done.device_total_bytes) lane->first->device_free_bytes = done.device_free_bytes;
-        if (task->type == TASK_FORGET) {
-            lane->job_at_hand[0] = 0;
-            lane->looked_ahead = false;
-        }
-        engine->traced_ns += done.total_ns;
-        engine->unaccounted_ns += done.unaccounted_ns;
-        if (task->job) engine_trace_add(engine, task->job->meta.job_id, lane, text, done.n_text);
-        engine_task_is_of(lane, done.partition);
-        bool good = true;
-        if (!task->job)
-            engine_finish_call(lane, (cuzk_status)done.status, done.message, &done);
-        else if (done.status != CUZK_OK)
-            good = engine_task_failed(lane, &done);
-        else if (task->type == TASK_PREPARE)
-            engine_task_prepared(lane, &done);
-        else if (task->type == TASK_CHECK)
-            engine_task_checked(lane);
-        else
-            good = engine_task_proved(lane, &done);
-        good &= !task->distrusted;
-        /* an error of the device may be of any of them */
-        engine_give_back_more(lane, cuzk_status_classify((cuzk_status)done.status) == CUZK_CLASS_DEVICE);
-        if (lane->retire) engine_lane_retire(lane, "wrong proofs of its device");
-        if (!good || lane->first->state == ZK_WORKER_RETIRED) engine_lane_end(lane, true, NULL, 0);
+    engine_balance(lane->engine);
+}
+
+/* The process is gone, or did not do as it should. Needs the lock, which is given up meanwhile. */
+static void lose_process(engine_lane *lane, cuzk_err *err) {
+    char how[96] = "";
+    bool seen = engine_lane_end(lane, true, how, sizeof how);
+    if (!lane->engine->stopping) {
+        engine_task_crashed(lane, seen, how, err);
+        return;
     }
+    if (lane->task.job) engine_give_back(lane, false, 0);
+    engine_give_back_more(lane, false);
+    engine_finish_call(lane, CUZK_CANCELLED, "the engine ends", NULL);
+}
+
+/* What the worker says of itself at the end of a task. Needs the lock. */
+static void take_figures(engine_lane *lane, const zk_ipc_message *done, const char *text) {
+    zk_engine *engine = lane->engine;
+    engine_lane *first = lane->first;
+    first->retire_pending_bytes = done->retire_pending_bytes;
+    first->retire_pending_items = done->retire_pending_items;
+    if (first->pid) engine_lane_measure(lane, zk_memory_own_of(first->pid));
+    if (done->device_total_bytes) first->device_free_bytes = done->device_free_bytes;
+    engine->traced_ns += done->total_ns;
+    engine->unaccounted_ns += done->unaccounted_ns;
+    if (lane->task.job) engine_trace_add(engine, lane->task.job->meta.job_id, lane, text, done->n_text);
+}
+
+/* Whether the process can go on. Needs the lock, which is given up meanwhile. */
+static bool take_outcome(engine_lane *lane, const zk_ipc_message *done) {
+    engine_task *task = &lane->task;
+    engine_task_is_of(lane, done->partition);
+    if (!task->job)
+        engine_finish_call(lane, (cuzk_status)done->status, done->message, done);
+    else if (done->status != CUZK_OK)
+        return engine_task_failed(lane, done);
+    else if (task->type == TASK_PREPARE)
+        engine_task_prepared(lane, done);
+    else if (task->type == TASK_CHECK)
+        engine_task_checked(lane);
+    else
+        return engine_task_proved(lane, done);
+    return true;
+}
+
+/* The worker has said DONE. Needs the lock, which is given up meanwhile. */
+static void settle_task(engine_lane *lane, const zk_ipc_message *done, const char *text) {
+    engine_settle_circuits(lane);
+    take_figures(lane, done, text);
+    if (lane->task.type == TASK_FORGET) {
+        lane->job_at_hand[0] = 0;
+        lane->looked_ahead = false;
+    }
+    bool good = take_outcome(lane, done) && !lane->task.distrusted;
+    /* an error of the device may be of any of them */
+    engine_give_back_more(lane, cuzk_status_classify((cuzk_status)done->status) == CUZK_CLASS_DEVICE);
+    if (lane->retire) engine_lane_retire(lane, "wrong proofs of its device");
+    if (!good || lane->first->state == ZK_WORKER_RETIRED) engine_lane_end(lane, true, NULL, 0);
+}
+
+/* Needs the lock, which is given up meanwhile. */
+static void end_task(engine_lane *lane) {
+    zk_engine *engine = lane->engine;
+    engine_task *task = &lane->task;
     if (task->job) {
         engine_served(engine, task->job->meta.miner_id, zk_now_ns() - task->start_ns);
         engine_fleet_return(lane, task);
@@ -440,9 +460,29 @@ static void run_task(engine_lane *lane, char *text) {
     pthread_cond_broadcast(&engine->done);
 }
 
+/* Needs the lock, which is given up meanwhile. */
+static void run_task(engine_lane *lane) {
+    cuzk_err err = {0};
+    zk_ipc_message done = {0};
+    begin_task(lane);
+    cuzk_status status = converse(lane, &done, lane->text, &err);
+    lane->waiting_memory = false;
+    if (status != CUZK_OK)
+        lose_process(lane, &err);
+    else
+        settle_task(lane, &done, lane->text);
+    end_task(lane);
+}
+
 /* ---- the thread ---- */
 
-/* A worker that ended while it had nothing to do. Needs the lock. */
+/* Asks the worker to end; false: it is gone already. Under the lock, as of a lane without a task the one beside may
+ * close the socket; there is room for so small a message. */
+static bool say_goodbye(engine_lane *lane) {
+    return zk_ipc_send(lane->fd, &(zk_ipc_message){.type = ZK_IPC_EXIT}, NULL, 0, NULL) == CUZK_OK;
+}
+
+/* A worker that ended while it had nothing to do. Needs the lock, which is given up meanwhile. */
 static void look_after_idle(engine_lane *lane) {
     zk_engine *engine = lane->engine;
     if (!lane->pid || engine_lane_is_busy(lane->beside)) return; /* that sees it by itself */
@@ -456,8 +496,7 @@ static void look_after_idle(engine_lane *lane) {
         lane->n_crashes++;
         ZK_LOG_WARN("idle worker died", zk_kv_u64("worker", lane->id));
     } else {
-        zk_ipc_message bye = {.type = ZK_IPC_EXIT};
-        if (zk_ipc_send(lane->fd, &bye, NULL, 0, NULL) != CUZK_OK) gone = true;
+        gone = !say_goodbye(lane);
     }
     engine_lane_end(lane, gone, NULL, 0);
 }
@@ -493,44 +532,47 @@ static void start_ahead_of_work(engine_lane *lane) {
     pthread_cond_broadcast(&engine->work);
 }
 
-static void say_goodbye(engine_lane *lane) {
-    zk_ipc_message bye = {.type = ZK_IPC_EXIT};
-    if (engine_lane_is_second(lane)) return;
-    bool gone = lane->pid && zk_ipc_send(lane->fd, &bye, NULL, 0, NULL) != CUZK_OK;
-    engine_lane_end(lane, gone, NULL, 0);
+/* A task whose worker does not start is as if it had not been taken. Needs the lock, which is given up meanwhile. */
+static void give_up_start(engine_lane *lane, const cuzk_err *err) {
+    engine_task *task = &lane->task;
+    if (task->job) engine_give_back(lane, false, 0);
+    engine_give_back_more(lane, false);
+    start_failed(lane, err);
+    engine_finish_call(lane, CUZK_DEVICE, err->message, NULL);
+    engine_fleet_return(lane, task);
+    if (task->job) engine_job_drop(task->job);
+    *task = (engine_task){0};
+}
+
+/* The task was taken. Needs the lock, which is given up meanwhile. */
+static void do_task(engine_lane *lane, const engine_task *task) {
+    cuzk_err err = {0};
+    engine_task_begins(lane->engine, task);
+    lane->task = *task;
+    bool starts = !engine_lane_is_second(lane) && !lane->pid;
+    if (starts && engine_lane_start(lane, &err) != CUZK_OK)
+        give_up_start(lane, &err);
+    else
+        run_task(lane);
 }
 
 void *engine_lane_main(void *ctx) {
     engine_lane *lane = ctx;
     zk_engine *engine = lane->engine;
-    lock(lane);
+    engine_lock(engine);
     lane->idle_since_ns = zk_now_ns();
     while (!engine->stopping) {
-        cuzk_err err = {0};
+        engine_task task;
         start_ahead_of_work(lane);
         if (engine->stopping) break;
-        engine_task task;
         if (engine_pick(&task, engine, lane)) {
-            if (!engine_fleet_take(&task, lane)) continue;
-            engine_task_begins(engine, &task);
-            lane->task = task;
-            if (!engine_lane_is_second(lane) && !lane->pid && engine_lane_start(lane, &err) != CUZK_OK) {
-                if (task.job) engine_give_back(lane, false, 0);
-                engine_give_back_more(lane, false);
-                start_failed(lane, &err);
-                engine_finish_call(lane, CUZK_DEVICE, err.message, NULL);
-                engine_fleet_return(lane, &lane->task);
-                if (task.job) engine_job_drop(task.job);
-                lane->task = (engine_task){0};
-                continue;
-            }
-            run_task(lane, lane->text);
+            if (engine_fleet_take(&task, lane)) do_task(lane, &task);
             continue;
         }
         look_after_idle(lane);
         zk_cond_wait_until(&engine->work, &engine->lock, zk_now_ns() + ZK_SECOND_NS);
     }
-    say_goodbye(lane);
-    unlock(lane);
+    if (!engine_lane_is_second(lane)) engine_lane_end(lane, lane->pid && !say_goodbye(lane), NULL, 0);
+    engine_unlock(engine);
     return NULL;
 }

@@ -7,11 +7,9 @@
 #include "base/log.h"
 #include "base/span.h"
 #include "engine/engine_impl.h"
+#include "groth16/prove.h"
 
 enum { MAX_WRONG = 2 };
-
-static void lock(engine_lane *lane) { pthread_mutex_lock(&lane->engine->lock); }
-static void unlock(engine_lane *lane) { pthread_mutex_unlock(&lane->engine->lock); }
 
 /* Needs the lock. */
 static bool give_back_partition(engine_lane *lane, uint32_t partition, bool counts, uint64_t delay_ns) {
@@ -66,9 +64,9 @@ bool engine_give_back(engine_lane *lane, bool counts, uint64_t delay_ns) {
  */
 static cuzk_status recover_partitions(engine_lane *lane, engine_job *job, cuzk_err *err) {
     job->phase = ENGINE_PREPARING; /* nobody takes a partition until it is known which are there */
-    unlock(lane);
+    engine_unlock(lane->engine);
     cuzk_status status = engine_job_recover(lane->engine, job, err);
-    lock(lane);
+    engine_lock(lane->engine);
     if (engine_job_is_open(job)) job->phase = ENGINE_READY;
     return status;
 }
@@ -79,10 +77,10 @@ static bool tell_prepared(engine_lane *lane, const zk_ipc_message *done) {
     engine_job *job = lane->task.job;
     cuzk_err err = {0};
     if (!zk_journal_is_shared(journal)) return true;
-    unlock(lane);
+    engine_unlock(lane->engine);
     cuzk_status status =
         journal->ops->prepared(journal, job->meta.job_id, done->kind, done->sector_bytes, done->n_partitions, &err);
-    lock(lane);
+    engine_lock(lane->engine);
     if (status == CUZK_OK) return true;
     ZK_LOG_WARN("the fleet could not be told of a job's partitions; it is prepared again",
                 zk_kv_str("job", job->meta.job_id), zk_kv_str("error", err.message));
@@ -107,12 +105,12 @@ void engine_task_prepared(engine_lane *lane, const zk_ipc_message *done) {
     }
     if (status == CUZK_OK && job->recovered) status = recover_partitions(lane, job, &err);
     pthread_cond_broadcast(&engine->work);
-    unlock(lane);
+    engine_unlock(lane->engine);
     if (status != CUZK_OK)
         engine_job_end(engine, job, ZK_OUTCOME_FAILED, status, err.message);
     else
         engine_job_finish_if_done(engine, job);
-    lock(lane);
+    engine_lock(lane->engine);
 }
 
 /* Needs the lock, which is given up meanwhile. */
@@ -121,12 +119,12 @@ void engine_task_checked(engine_lane *lane) {
     if (!engine_job_is_open(job)) return;
     job->check = CHECK_DONE;
     cuzk_err held = job->held_failure;
-    unlock(lane);
+    engine_unlock(lane->engine);
     if (held.status != CUZK_OK)
         engine_job_end(lane->engine, job, ZK_OUTCOME_FAILED, held.status, held.message);
     else
         engine_job_finish_if_done(lane->engine, job);
-    lock(lane);
+    engine_lock(lane->engine);
 }
 
 /* Whether the proof holds; that the worker found so counts for nothing. Needs the lock, which is given up meanwhile. */
@@ -138,13 +136,71 @@ static cuzk_status verify(engine_lane *lane, const zk_ipc_message *done, cuzk_er
     engine_vk *vk = c ? c->vk : NULL;
     cuzk_status status = CUZK_OK;
     if (vk) engine_vk_keep(vk);
-    unlock(lane);
+    engine_unlock(lane->engine);
     if (!vk) /* the lane beside has lost the process meanwhile */
         status = engine_vk_hold(&vk, lane->engine, kind, sector_bytes, NULL, err);
     if (status == CUZK_OK) status = engine_proof_check(lane->engine, job, vk, lane->task.partition, done->proof, err);
-    lock(lane);
+    engine_lock(lane->engine);
     engine_vk_drop(vk);
     return status;
+}
+
+/* The proof does not hold, or it cannot be told: as if the worker had said so. Needs the lock, which is given up
+ * meanwhile. Returns whether the process can go on. */
+static bool refuse_proof(engine_lane *lane, const zk_ipc_message *done, cuzk_status verified, const cuzk_err *why) {
+    zk_ipc_message failed = *done;
+    failed.wrong_proof = verified == CUZK_BAD_PROOF;
+    failed.status = (uint32_t)(failed.wrong_proof ? CUZK_INTERNAL : verified);
+    snprintf(failed.message, sizeof failed.message, "%s%.460s",
+             failed.wrong_proof ? "the daemon finds what the worker did not: " : "", why->message);
+    return engine_task_failed(lane, &failed);
+}
+
+/* Needs the lock. */
+static void count_proof(engine_lane *lane, const zk_ipc_message *done) {
+    zk_engine *engine = lane->engine;
+    for (unsigned i = 0; i < ZK_PROVE_N_STAGES; i++) engine_observe(engine, HISTOGRAM_STAGES + i, done->stage_ns[i]);
+    if (!done->already_loaded) engine_observe(engine, HISTOGRAM_SRS, done->srs_load_ns);
+    lane->n_proved++;
+    lane->first->n_bad = 0;
+    engine->n_ahead += done->input_ahead;
+}
+
+typedef struct write_outcome {
+    bool late;   /* another machine's result was first: this one is dropped */
+    bool failed; /* the journal could not be told */
+} write_outcome;
+
+/* Without the lock. */
+static write_outcome write_partition(zk_engine *engine, const engine_job *job, const zk_journal_partition *kept) {
+    bool first = true, shared = zk_journal_is_shared(engine->journal);
+    cuzk_err err = {0};
+    if (job->n_partitions == 1) return (write_outcome){0}; /* the end of the job says the same */
+    cuzk_status status = engine->journal->ops->partition_done(&first, engine->journal, job->meta.job_id, kept, &err);
+    status = engine_journal_went(engine, status, &err);
+    if (status != CUZK_OK)
+        ZK_LOG_ERROR(shared ? "a partition could not be written to the journal; it is kept and written later"
+                            : "a partition could not be written to the journal; only a restart would notice",
+                     zk_kv_str("error", err.message));
+    bool late = shared && status == CUZK_OK && !first;
+    if (late) {
+        ZK_LOG_INFO("a late result is dropped: there was one already", zk_kv_str("job", job->meta.job_id),
+                    zk_kv_u64("partition", kept->index));
+        cuzk_status seen = engine_fleet_refresh(engine, job->meta.job_id, NULL);
+        (void)seen; /* else it is seen later */
+    }
+    return (write_outcome){.late = late, .failed = status != CUZK_OK};
+}
+
+/* Needs the lock. */
+static void keep_partition(engine_lane *lane, const zk_journal_partition *kept, write_outcome written) {
+    engine_job *job = lane->task.job;
+    engine_partition *p = &job->partitions[kept->index];
+    p->taken = false;
+    p->lane = (int)lane->id;
+    if (written.late || p->state == ZK_PARTITION_DONE) return;
+    p->unwritten = written.failed;
+    engine_job_take_partition(job, kept);
 }
 
 /* Needs the lock, which is given up meanwhile. */
@@ -155,54 +211,21 @@ bool engine_task_proved(engine_lane *lane, const zk_ipc_message *done) {
     if (!engine_job_is_open(job)) return true;
     cuzk_status verified = verify(lane, done, &bad);
     if (!engine_job_is_open(job)) return true;
-    if (verified != CUZK_OK) {
-        zk_ipc_message failed = *done;
-        failed.wrong_proof = verified == CUZK_BAD_PROOF;
-        failed.status = (uint32_t)(failed.wrong_proof ? CUZK_INTERNAL : verified);
-        snprintf(failed.message, sizeof failed.message, "%s%.460s",
-                 failed.wrong_proof ? "the daemon finds what the worker did not: " : "", bad.message);
-        return engine_task_failed(lane, &failed);
-    }
+    if (verified != CUZK_OK) return refuse_proof(lane, done, verified, &bad);
     zk_journal_partition kept = {.index = lane->task.partition,
                                  .srs_load_ns = done->srs_load_ns,
                                  .synth_ns = done->synth_ns,
                                  .gpu_ns = done->gpu_ns};
     memcpy(kept.proof, done->proof, sizeof kept.proof);
-    for (unsigned i = 0; i < 6; i++) engine_observe(engine, HISTOGRAM_STAGES + i, done->stage_ns[i]);
-    if (!done->already_loaded) engine_observe(engine, HISTOGRAM_SRS, done->srs_load_ns);
-    lane->n_proved++;
-    lane->first->n_bad = 0;
-    engine->n_ahead += done->input_ahead;
-    bool single = job->n_partitions == 1, shared = zk_journal_is_shared(engine->journal), first = true;
-    unlock(lane);
-    /* The end of the job says the same for a single one. */
-    cuzk_err err = {0};
-    cuzk_status status = CUZK_OK;
-    if (!single) status = engine->journal->ops->partition_done(&first, engine->journal, job->meta.job_id, &kept, &err);
-    if (!single) status = engine_journal_went(engine, status, &err);
-    if (status != CUZK_OK)
-        ZK_LOG_ERROR(shared ? "a partition could not be written to the journal; it is kept and written later"
-                            : "a partition could not be written to the journal; only a restart would notice",
-                     zk_kv_str("error", err.message));
-    bool late = shared && status == CUZK_OK && !first;
-    if (late) {
-        ZK_LOG_INFO("a late result is dropped: there was one already", zk_kv_str("job", job->meta.job_id),
-                    zk_kv_u64("partition", kept.index));
-        cuzk_status seen = engine_fleet_refresh(engine, job->meta.job_id, NULL);
-        (void)seen; /* else it is seen later */
-    }
-    lock(lane);
+    count_proof(lane, done);
+    engine_unlock(engine);
+    write_outcome written = write_partition(engine, job, &kept);
+    engine_lock(engine);
     if (!engine_job_is_open(job)) return true;
-    engine_partition *p = &job->partitions[kept.index];
-    p->taken = false;
-    p->lane = (int)lane->id;
-    if (!late && p->state != ZK_PARTITION_DONE) {
-        p->unwritten = status != CUZK_OK;
-        engine_job_take_partition(job, &kept);
-    }
-    unlock(lane);
+    keep_partition(lane, &kept, written);
+    engine_unlock(engine);
     engine_job_finish_if_done(engine, job);
-    lock(lane);
+    engine_lock(engine);
     return true;
 }
 
@@ -243,9 +266,9 @@ void engine_fail_job(engine_lane *lane, cuzk_status status, const char *message)
         snprintf(text, sizeof text, "partition %" PRIu32 ": %.480s", lane->task.partition, message);
     else
         snprintf(text, sizeof text, "%.511s", message);
-    unlock(lane);
+    engine_unlock(lane->engine);
     engine_job_end(lane->engine, job, ZK_OUTCOME_FAILED, status, text);
-    lock(lane);
+    engine_lock(lane->engine);
 }
 
 /* An input that cannot be proved, while another worker checks it and may say better why. Needs the lock. */
@@ -292,33 +315,55 @@ static void mistrust(engine_lane *lane) {
                 zk_kv_str("circuit", task->job->circuit_id));
 }
 
-/* Needs the lock, which is given up meanwhile. Returns whether the process can go on. */
-bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
+/* Needs the lock, which is given up meanwhile. */
+static void wrong_proof(engine_lane *lane, const zk_ipc_message *done) {
     zk_engine *engine = lane->engine;
     engine_job *job = lane->task.job;
+    engine->n_wrong++;
+    lane->n_wrong++;
+    ZK_LOG_ERROR("a proof does not verify", zk_kv_u64("worker", lane->id), zk_kv_str("device", lane->device),
+                 zk_kv_str("job", job->meta.job_id), zk_kv_u64("partition", lane->task.partition));
+    if (done->prepared) mistrust(lane);
+    engine_unlock(engine);
+    engine_keep_evidence(engine, job, lane, done);
+    engine_lock(engine);
+    bool again = engine_give_back(lane, true, 0);
+    /* a key is blamed before a device is */
+    if (!done->prepared && ++lane->on->n_wrong >= MAX_WRONG)
+        engine_device_retire(lane, "two wrong proofs of its device");
+    if (!engine_some_lane_left(engine, job) && !zk_journal_is_shared(engine->journal))
+        engine_fail_job(lane, CUZK_DEVICE, "no worker is left: all were retired for wrong proofs");
+    else if (!again)
+        engine_fail_job(lane, (cuzk_status)done->status, done->message);
+    engine_lane *other = engine_lane_other(lane);
+    if (engine_lane_is_busy(other)) other->loss = LOSS_IS_FREE; /* a wrong proof says nothing about the next */
+}
+
+/* Something is short, now or for ever. Needs the lock, which is given up meanwhile. */
+static void lacks_resource(engine_lane *lane, cuzk_status status, const char *message) {
+    engine_job *job = lane->task.job;
+    bool on_device = lane->task.type == TASK_PROVE && !engine_device_is_cpu(lane->on);
+    if (lane->never) {
+        too_large(lane, status, message);
+    } else if (status == CUZK_EXHAUSTED) {
+        engine_give_back(lane, false, ZK_SECOND_NS);
+    } else if (on_device && engine_another_suits(lane, job)) {
+        engine_device_unfit(lane->on, lane->task.kind, lane->task.sector_bytes);
+        engine_give_back(lane, true, 0);
+    } else if (!engine_give_back(lane, true, ZK_SECOND_NS)) {
+        engine_fail_job(lane, status, message);
+    }
+}
+
+/* Needs the lock, which is given up meanwhile. */
+bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
+    bool shared = zk_journal_is_shared(lane->engine->journal);
     cuzk_status status = (cuzk_status)done->status;
     if (done->wrong_proof) {
-        engine->n_wrong++;
-        lane->n_wrong++;
-        ZK_LOG_ERROR("a proof does not verify", zk_kv_u64("worker", lane->id), zk_kv_str("device", lane->device),
-                     zk_kv_str("job", job->meta.job_id), zk_kv_u64("partition", lane->task.partition));
-        if (done->prepared) mistrust(lane);
-        unlock(lane);
-        engine_keep_evidence(engine, job, lane, done);
-        lock(lane);
-        bool again = engine_give_back(lane, true, 0);
-        /* a key is blamed before a device is */
-        if (!done->prepared && ++lane->on->n_wrong >= MAX_WRONG)
-            engine_device_retire(lane, "two wrong proofs of its device");
-        if (!engine_some_lane_left(engine, job) && !zk_journal_is_shared(engine->journal))
-            engine_fail_job(lane, CUZK_DEVICE, "no worker is left: all were retired for wrong proofs");
-        else if (!again)
-            engine_fail_job(lane, status, done->message);
-        engine_lane *other = engine_lane_other(lane);
-        if (engine_lane_is_busy(other)) other->loss = LOSS_IS_FREE; /* a wrong proof says nothing about the next */
-        return false;                                               /* with fresh memory next time */
+        wrong_proof(lane, done);
+        return false; /* with fresh memory next time */
     }
-    if (zk_journal_is_shared(engine->journal) && status == CUZK_NOT_FOUND) { /* keys; others may have them */
+    if (shared && status == CUZK_NOT_FOUND) { /* keys; others may have them */
         engine_give_back(lane, false, 0);
         return true;
     }
@@ -327,24 +372,10 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
         engine_give_back(lane, false, 0);
         return true;
     case CUZK_CLASS_IO: /* a disk of this machine; another may do */
-        if (!zk_journal_is_shared(engine->journal) || !engine_give_back(lane, true, ZK_SECOND_NS))
-            engine_fail_job(lane, status, done->message);
+        if (!shared || !engine_give_back(lane, true, ZK_SECOND_NS)) engine_fail_job(lane, status, done->message);
         return true;
     case CUZK_CLASS_RESOURCE:
-        if (lane->never) {
-            too_large(lane, status, done->message);
-            return true;
-        }
-        if (status == CUZK_EXHAUSTED) {
-            engine_give_back(lane, false, ZK_SECOND_NS);
-            return true;
-        }
-        if (lane->task.type == TASK_PROVE && !engine_device_is_cpu(lane->on) && engine_another_suits(lane, job)) {
-            engine_device_unfit(lane->on, lane->task.kind, lane->task.sector_bytes);
-            engine_give_back(lane, true, 0);
-            return true;
-        }
-        if (!engine_give_back(lane, true, ZK_SECOND_NS)) engine_fail_job(lane, status, done->message);
+        lacks_resource(lane, status, done->message);
         return true;
     case CUZK_CLASS_DEVICE:
         rest(lane);
@@ -365,7 +396,6 @@ void engine_finish_call(engine_lane *lane, cuzk_status status, const char *messa
     pthread_cond_broadcast(&lane->engine->done);
 }
 
-/* Circuits whose loading did not come to an end are not there. */
 void engine_settle_circuits(engine_lane *lane) {
     uint64_t now = zk_now_ns();
     for (unsigned i = lane->first->n_circuits; i-- > 0;) {

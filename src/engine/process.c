@@ -20,9 +20,6 @@ enum { START_TIMEOUT_MS = 30000, WORKER_FD = 3, MAX_LANES = 2 };
 
 extern char **environ;
 
-static void lock(engine_lane *lane) { pthread_mutex_lock(&lane->engine->lock); }
-static void unlock(engine_lane *lane) { pthread_mutex_unlock(&lane->engine->lock); }
-
 /* The ends of a socket: ours, and that of the process, which is above all numbers that it will have there. */
 static cuzk_status open_pair(int pair[2], cuzk_err *err) {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
@@ -38,13 +35,41 @@ static cuzk_status open_pair(int pair[2], cuzk_err *err) {
     return ZK_FAIL(err, CUZK_EXHAUSTED, "worker: socket: %s", strerror(code));
 }
 
+/* Those that a terminal or a service manager sends to all do not reach a worker that has not yet learnt to ignore them.
+ */
+static sigset_t held_signals(void) {
+    sigset_t held;
+    sigemptyset(&held);
+    sigaddset(&held, SIGINT);
+    sigaddset(&held, SIGTERM);
+    sigaddset(&held, SIGHUP);
+    return held;
+}
+
+/* The program with pairs[i][1] at WORKER_FD + i and nothing above. Returns an errno. */
+static int spawn(pid_t *pid, const char *const *argv, int pairs[][2], unsigned n_lanes) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    const sigset_t held = held_signals();
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attr);
+    for (unsigned i = 0; i < n_lanes; i++) posix_spawn_file_actions_adddup2(&actions, pairs[i][1], WORKER_FD + (int)i);
+    posix_spawn_file_actions_addclosefrom_np(&actions, WORKER_FD + (int)n_lanes);
+    posix_spawnattr_setsigmask(&attr, &held);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+    int code = posix_spawn(pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&actions);
+    return code;
+}
+
 cuzk_status engine_spawn(pid_t *pid, int *fds, unsigned n_lanes, const zk_engine_options *o, const char *device,
                          unsigned lookahead, cuzk_err *err) {
-    int pair[MAX_LANES][2];
+    int pairs[MAX_LANES][2];
     for (unsigned i = 0; i < n_lanes; i++) {
-        cuzk_status status = open_pair(pair[i], err);
+        cuzk_status status = open_pair(pairs[i], err);
         if (status == CUZK_OK) continue;
-        for (unsigned k = 0; k < 2 * i; k++) close(pair[k / 2][k % 2]);
+        for (unsigned k = 0; k < 2 * i; k++) close(pairs[k / 2][k % 2]);
         return status;
     }
     char threads[16], number[16], ahead[16], lanes[16], memory[24];
@@ -53,51 +78,36 @@ cuzk_status engine_spawn(pid_t *pid, int *fds, unsigned n_lanes, const zk_engine
     snprintf(ahead, sizeof ahead, "%u", lookahead);
     snprintf(lanes, sizeof lanes, "%u", n_lanes);
     snprintf(memory, sizeof memory, "%" PRIu64, o->device_memory_bytes);
-    const char *argv[] = {o->worker_program,
-                          "worker",
-                          "--fd",
-                          number,
-                          "--threads",
-                          threads,
-                          "--device",
-                          device,
-                          "--device-memory",
-                          memory,
-                          "--lookahead",
-                          ahead,
-                          "--lanes",
-                          lanes,
-                          "--params",
-                          o->param_cache,
-                          "--prepared",
-                          o->no_prepared ? "off" : "auto",
-                          "--spool",
-                          o->spool_dir,
-                          o->worker_fault ? "--fault" : NULL,
-                          o->worker_fault,
-                          NULL};
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attr;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attr);
-    for (unsigned i = 0; i < n_lanes; i++) posix_spawn_file_actions_adddup2(&actions, pair[i][1], WORKER_FD + (int)i);
-    posix_spawn_file_actions_addclosefrom_np(&actions, WORKER_FD + (int)n_lanes);
-    /* Those that a terminal or a service manager sends to all do not reach a worker that has not yet learnt to ignore
-     * them. */
-    sigset_t held;
-    sigemptyset(&held);
-    sigaddset(&held, SIGINT);
-    sigaddset(&held, SIGTERM);
-    sigaddset(&held, SIGHUP);
-    posix_spawnattr_setsigmask(&attr, &held);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-    int code = posix_spawn(pid, o->worker_program, &actions, &attr, (char *const *)(uintptr_t)argv, environ);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&actions);
+    /* clang-format off: a line an option */
+    const char *const argv[] = {o->worker_program,
+                                "worker",
+                                "--fd",
+                                number,
+                                "--threads",
+                                threads,
+                                "--device",
+                                device,
+                                "--device-memory",
+                                memory,
+                                "--lookahead",
+                                ahead,
+                                "--lanes",
+                                lanes,
+                                "--params",
+                                o->param_cache,
+                                "--prepared",
+                                o->no_prepared ? "off" : "auto",
+                                "--spool",
+                                o->spool_dir,
+                                o->worker_fault ? "--fault" : NULL,
+                                o->worker_fault,
+                                NULL};
+    /* clang-format on */
+    int code = spawn(pid, argv, pairs, n_lanes);
     for (unsigned i = 0; i < n_lanes; i++) {
-        close(pair[i][1]);
-        fds[i] = pair[i][0];
-        if (code != 0) close(pair[i][0]);
+        close(pairs[i][1]);
+        fds[i] = pairs[i][0];
+        if (code != 0) close(pairs[i][0]);
     }
     if (code != 0) return ZK_FAIL(err, CUZK_IO, "worker: cannot start %s: %s", o->worker_program, strerror(code));
     return CUZK_OK;
@@ -143,7 +153,7 @@ bool engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how) {
     first->stopped = false;
     first->ending = true;
     if (engine_lane_is_busy(other) && other->loss == LOSS_NONE) other->loss = LOSS_COUNTS;
-    unlock(lane);
+    engine_unlock(lane->engine);
     if (force) kill(pid, SIGKILL);
     if (stopped)
         kill(pid, SIGCONT); /* only then: to go on disturbs one that is about to end and is looked at (leaks) */
@@ -151,7 +161,7 @@ bool engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how) {
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
     describe_exit(text, sizeof text, status);
     if (how) snprintf(how, n_how, "%s", text);
-    lock(lane);
+    engine_lock(lane->engine);
     memcpy(first->how, text, sizeof text);
     first->ending = false;
     lane->fd = -1;
@@ -180,13 +190,44 @@ static void set_device_budget(engine_lane *lane, uint64_t bytes) {
     on->n_unfit = 0;
 }
 
-/* Needs the lock, which is given up meanwhile. */
+/* What the process says first, and whether it can work. Without the lock. */
+static cuzk_status greet(zk_ipc_message *hello, const engine_lane *lane, int fd, pid_t pid, const char *device,
+                         cuzk_err *err) {
+    uint64_t until = zk_now_ns() + START_TIMEOUT_MS * ZK_MS_NS;
+    cuzk_status status;
+    do {
+        status = zk_ipc_receive(hello, NULL, fd, 100, err);
+    } while (status == CUZK_EXHAUSTED && zk_now_ns() < until && !lane->engine->stopping);
+    if (status == CUZK_EXHAUSTED) return ZK_FAIL(err, status, "worker: no word from process %d", (int)pid);
+    ZK_TRY(status);
+    if (hello->type != ZK_IPC_HELLO || hello->version != ZK_IPC_VERSION)
+        return ZK_FAIL(err, CUZK_INTERNAL, "worker: %s is of another version", lane->engine->options.worker_program);
+    return hello->status == CUZK_OK ? CUZK_OK
+                                    : ZK_FAIL(err, (cuzk_status)hello->status, "%s: %s", device, hello->message);
+}
+
+/* Needs the lock. */
+static void take_hello(engine_lane *lane, const zk_ipc_message *hello) {
+    engine_lane *const lanes[] = {lane, lane->beside};
+    for (unsigned i = 0; i < 2 && lanes[i]; i++) {
+        memcpy(lanes[i]->device_kind, hello->device_kind, sizeof lane->device_kind);
+        memcpy(lanes[i]->device, hello->device, sizeof lane->device);
+    }
+    if (lane->beside) lane->beside->state = ZK_WORKER_IDLE;
+    lane->device_total_bytes = hello->device_total_bytes ? hello->device_total_bytes : hello->bytes;
+    lane->device_free_bytes = hello->device_free_bytes;
+    set_device_budget(lane, hello->bytes);
+    engine_lane_measure(lane, zk_memory_own_of(lane->pid));
+    lane->n_starts++;
+    lane->start_failures = 0;
+}
+
 cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err) {
     pid_t pid = 0;
     int fds[MAX_LANES] = {-1, -1};
     unsigned n_lanes = lane->beside ? 2 : 1;
     lane->state = ZK_WORKER_STARTING;
-    unlock(lane);
+    engine_unlock(lane->engine);
     zk_ipc_message hello = {0};
     char device[24];
     bool cpu = engine_device_is_cpu(lane->on);
@@ -196,19 +237,8 @@ cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err) {
         snprintf(device, sizeof device, "cuda:%u", lane->on->ordinal);
     const zk_engine_options *o = &lane->engine->options;
     cuzk_status status = engine_spawn(&pid, fds, n_lanes, o, device, cpu || o->no_lookahead ? 0 : o->lookahead, err);
-    if (status == CUZK_OK) {
-        uint64_t until = zk_now_ns() + START_TIMEOUT_MS * UINT64_C(1000000);
-        do {
-            status = zk_ipc_receive(&hello, NULL, fds[0], 100, err);
-        } while (status == CUZK_EXHAUSTED && zk_now_ns() < until && !lane->engine->stopping);
-        if (status == CUZK_EXHAUSTED) status = ZK_FAIL(err, status, "worker: no word from process %d", (int)pid);
-        if (status == CUZK_OK && (hello.type != ZK_IPC_HELLO || hello.version != ZK_IPC_VERSION))
-            status =
-                ZK_FAIL(err, CUZK_INTERNAL, "worker: %s is of another version", lane->engine->options.worker_program);
-        if (status == CUZK_OK && hello.status != CUZK_OK)
-            status = ZK_FAIL(err, (cuzk_status)hello.status, "%s: %s", device, hello.message);
-    }
-    lock(lane);
+    if (status == CUZK_OK) status = greet(&hello, lane, fds[0], pid, device, err);
+    engine_lock(lane->engine);
     if (pid) {
         lane->pid = pid;
         lane->fd = fds[0];
@@ -219,19 +249,7 @@ cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err) {
         lane->state = ZK_WORKER_OFF;
         return status;
     }
-    memcpy(lane->device_kind, hello.device_kind, sizeof lane->device_kind);
-    memcpy(lane->device, hello.device, sizeof lane->device);
-    if (lane->beside) {
-        memcpy(lane->beside->device_kind, hello.device_kind, sizeof lane->device_kind);
-        memcpy(lane->beside->device, hello.device, sizeof lane->device);
-        lane->beside->state = ZK_WORKER_IDLE;
-    }
-    lane->device_total_bytes = hello.device_total_bytes ? hello.device_total_bytes : hello.bytes;
-    lane->device_free_bytes = hello.device_free_bytes;
-    set_device_budget(lane, hello.bytes);
-    engine_lane_measure(lane, zk_memory_own_of(pid));
-    lane->n_starts++;
-    lane->start_failures = 0;
+    take_hello(lane, &hello);
     return CUZK_OK;
 }
 

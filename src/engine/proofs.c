@@ -11,9 +11,6 @@
 #include "filecoin/job.h"
 #include "groth16/verify.h"
 
-static void lock(zk_engine *engine) { pthread_mutex_lock(&engine->lock); }
-static void unlock(zk_engine *engine) { pthread_mutex_unlock(&engine->lock); }
-
 /* ---- verifying keys ---- */
 
 struct engine_vk {
@@ -74,9 +71,9 @@ cuzk_status engine_vk_hold(engine_vk **out, zk_engine *engine, zk_proof_kind kin
     zk_file_identity file = zk_file_identity_of(&map);
     if (expected && !zk_file_identity_same(&file, expected))
         ZK_GOTO(ZK_FAIL(err, CUZK_EXHAUSTED, "%s: replaced by another file while it was opened", path));
-    lock(engine);
+    engine_lock(engine);
     *out = find(engine, kind, sector_bytes, &file);
-    unlock(engine);
+    engine_unlock(engine);
     if (*out) goto out;
     k = zk_calloc(1, sizeof *k);
     if (!k) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a verifying key"));
@@ -88,14 +85,14 @@ cuzk_status engine_vk_hold(engine_vk **out, zk_engine *engine, zk_proof_kind kin
     }
     ZK_GOTO(status);
     ZK_GOTO(zk_prepared_vk_create(&k->vk, &vk, path, err));
-    lock(engine);
+    engine_lock(engine);
     *out = find(engine, kind, sector_bytes, &file); /* somebody else may have been quicker */
     if (!*out) {
         add(engine, k);
         *out = k;
         k = NULL;
     }
-    unlock(engine);
+    engine_unlock(engine);
 out:
     free_vk(k);
     zk_vk_clear(&vk);
@@ -155,16 +152,16 @@ static cuzk_status make_publics(zk_engine *engine, engine_job *job, cuzk_err *er
     uint8_t(*publics)[32] = NULL;
     uint32_t n = 0;
     pthread_mutex_lock(&engine->publics_lock);
-    lock(engine);
+    engine_lock(engine);
     bool there = job->publics != NULL;
-    unlock(engine);
+    engine_unlock(engine);
     if (there) goto out;
     ZK_GOTO(open_content(&spooled, engine, job, false, err));
     ZK_GOTO(derive(&publics, &n, job->n_partitions, &spooled.request, err));
-    lock(engine);
+    engine_lock(engine);
     job->n_publics = n;
     job->publics = publics;
-    unlock(engine);
+    engine_unlock(engine);
 out:
     zk_spooled_close(&spooled);
     pthread_mutex_unlock(&engine->publics_lock);
@@ -174,7 +171,7 @@ out:
 /* ---- proofs ---- */
 
 cuzk_status engine_proof_check(zk_engine *engine, engine_job *job, engine_vk *vk, uint32_t partition,
-                               const uint8_t proof[192], cuzk_err *err) {
+                               const uint8_t proof[ZK_PROOF_BYTES], cuzk_err *err) {
     if (!vk) return ZK_FAIL(err, CUZK_INTERNAL, "no verifying key is known for the keys of the worker");
     if (partition >= job->n_partitions)
         return ZK_FAIL(err, CUZK_INTERNAL, "partition %" PRIu32 " of %" PRIu32, partition, job->n_partitions);

@@ -30,7 +30,8 @@ static bool job_row_ok(sqlite3_stmt *row) {
     const char *id = (const char *)sqlite3_column_text(row, 0);
     sqlite3_int64 state = sqlite3_column_int64(row, 12);
     return id && zk_job_id_ok(id) && sqlite3_column_bytes(row, 2) == 32 && state >= ZK_JOURNAL_OPEN &&
-           state <= ZK_JOURNAL_CANCELLED && (state != ZK_JOURNAL_COMPLETED || sqlite3_column_bytes(row, 16) % 192 == 0);
+           state <= ZK_JOURNAL_CANCELLED &&
+           (state != ZK_JOURNAL_COMPLETED || sqlite3_column_bytes(row, 16) % ZK_PROOF_BYTES == 0);
 }
 
 /* Rows by their number, each on its own, so that a damaged page costs its rows alone. */
@@ -61,7 +62,7 @@ static void copy_jobs(salvage *s) {
     if (sqlite3_prepare_v2(s->old, "SELECT job_id, idx, proof, srs_load_ns, synth_ns, gpu_ns FROM partitions", -1, &ids,
                            NULL) == SQLITE_OK)
         while (sqlite3_step(ids) == SQLITE_ROW)
-            if (sqlite3_column_bytes(ids, 2) == 192) copy_row(s->insert_partition, ids, 6);
+            if (sqlite3_column_bytes(ids, 2) == ZK_PROOF_BYTES) copy_row(s->insert_partition, ids, 6);
     sqlite3_finalize(ids);
 }
 

@@ -108,7 +108,7 @@ cuzk_status zk_engine_trace(zk_engine *engine, const char *job_id, FILE *out, cu
     bool found = !job_id;
     FILE *memory = open_memstream(&copy, &n);
     if (!memory) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a trace");
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     bool first = true;
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         const engine_lane *lane = &engine->lanes[i];
@@ -125,7 +125,7 @@ cuzk_status zk_engine_trace(zk_engine *engine, const char *job_id, FILE *out, cu
         fwrite(t->events, 1, t->n_events, memory);
         first = false;
     }
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     cuzk_status status = CUZK_OK;
     if (fclose(memory) != 0) status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a trace");
     if (status == CUZK_OK && !found) status = ZK_FAIL(err, CUZK_NOT_FOUND, "%.40s: no trace of such a job", job_id);
@@ -432,7 +432,7 @@ static void view_counters(zk_engine_status *s, zk_queue_view *queues, const zk_e
 cuzk_status zk_engine_get_status(zk_engine_status **out, zk_engine *engine, cuzk_err *err) {
     builder b = {.max_srs = 4 * ENGINE_MAX_CIRCUITS, .max_memory = 128};
     cuzk_status status = CUZK_OK;
-    pthread_mutex_lock(&engine->lock);
+    engine_lock(engine);
     for (size_t i = 0; i < engine->n_jobs; i++) b.n_partitions += engine->jobs[i]->n_partitions;
     lay_out(&b, engine);
     size_t head = (sizeof b.status + 63) / 64 * 64;
@@ -455,7 +455,7 @@ cuzk_status zk_engine_get_status(zk_engine_status **out, zk_engine *engine, cuzk
     view_fleet(&b, engine);
     memcpy(b.histograms, engine->histograms, sizeof engine->histograms);
 out:
-    pthread_mutex_unlock(&engine->lock);
+    engine_unlock(engine);
     if (status != CUZK_OK) return status;
     /* the disk is asked without the lock */
     zk_circuit_each(view_file, &(key_files){&b, engine});

@@ -126,15 +126,12 @@ static bool lock_pages(const zk_engine *engine, const zk_file_map *map) {
 
 /* ---- the thread: what to do; with the lock, which is given up meanwhile ---- */
 
-static void lock(zk_engine *engine) { pthread_mutex_lock(&engine->lock); }
-static void unlock(zk_engine *engine) { pthread_mutex_unlock(&engine->lock); }
-
 static void close_file(zk_engine *engine, engine_warm *w, bool forget_pages) {
     zk_file_map map = w->map;
     bool was_locked = w->locked;
     w->map = (zk_file_map){0};
     w->is_warm = false;
-    unlock(engine);
+    engine_unlock(engine);
     uint64_t n_bytes = map.n_bytes;
     if (map.path && was_locked) munlock(map.data, map.n_bytes);
     int fd = map.path && forget_pages ? dup(map.fd) : -1;
@@ -144,7 +141,7 @@ static void close_file(zk_engine *engine, engine_warm *w, bool forget_pages) {
         (void)unused; /* a wish */
         close(fd);
     }
-    lock(engine);
+    engine_lock(engine);
     if (was_locked) engine->host.reserved_bytes -= n_bytes;
     w->locked = w->unlock = false;
     pthread_cond_broadcast(&engine->work);
@@ -153,12 +150,12 @@ static void close_file(zk_engine *engine, engine_warm *w, bool forget_pages) {
 static void open_file(zk_engine *engine, engine_warm *w) {
     char path[ZK_KEY_PATH_BYTES], *prepared = NULL;
     zk_file_map map = {0};
-    unlock(engine);
+    engine_unlock(engine);
     cuzk_status status = zk_circuit_key_path(path, NULL, engine->options.param_cache, w->kind, w->sector_bytes, NULL);
     if (status == CUZK_OK && w->prepared) status = zk_prepared_path(&prepared, path, NULL);
     if (status == CUZK_OK) status = zk_file_map_open(&map, prepared ? prepared : path, 1, UINT64_MAX, NULL);
     free(prepared);
-    lock(engine);
+    engine_lock(engine);
     if (status == CUZK_OK) w->map = map;
 }
 
@@ -192,9 +189,9 @@ static void lock_file(zk_engine *engine, engine_warm *w) {
     if (host->reserved_bytes + n_bytes > host->budget_bytes) return;
     host->reserved_bytes += n_bytes;
     w->locked = true;
-    unlock(engine);
+    engine_unlock(engine);
     bool good = lock_pages(engine, &w->map);
-    lock(engine);
+    engine_lock(engine);
     w->is_warm = w->is_warm || good;
     if (good) return;
     w->locked = false;
@@ -208,28 +205,28 @@ static void lock_file(zk_engine *engine, engine_warm *w) {
 static void look_after(zk_engine *engine, engine_warm *w) {
     bool hot = is_hot(engine, w), changed = false;
     if (w->map.path) {
-        unlock(engine);
+        engine_unlock(engine);
         changed = zk_file_map_check(&w->map, NULL) != CUZK_OK;
-        lock(engine);
+        engine_lock(engine);
     }
     if (w->map.path && (w->drop || w->unlock || changed)) close_file(engine, w, w->drop);
     if (w->drop) return;
     if (!w->map.path) open_file(engine, w);
     if (!w->map.path || engine->stopping) return;
-    unlock(engine);
+    engine_unlock(engine);
     bool warm = in_memory(&w->map);
     if (!warm && !hot) {
         read_ahead(engine, &w->map);
         warm = in_memory(&w->map);
     }
-    lock(engine);
+    engine_lock(engine);
     w->is_warm = warm && !w->drop;
     if (!hot) lock_file(engine, w);
 }
 
 static void *keep_warm(void *ctx) {
     zk_engine *engine = ctx;
-    lock(engine);
+    engine_lock(engine);
     while (!engine->stopping) {
         want_queued(engine);
         for (unsigned i = 0; i < engine->n_warm && !engine->stopping; i++) look_after(engine, &engine->warm[i]);
@@ -237,7 +234,7 @@ static void *keep_warm(void *ctx) {
         zk_cond_wait_until(&engine->warm_work, &engine->lock, zk_now_ns() + PERIOD_MS * ZK_MS_NS);
     }
     for (unsigned i = 0; i < engine->n_warm; i++) close_file(engine, &engine->warm[i], false);
-    unlock(engine);
+    engine_unlock(engine);
     return NULL;
 }
 
@@ -251,9 +248,9 @@ cuzk_status engine_warm_start(zk_engine *engine, cuzk_err *err) {
 
 void engine_warm_stop(zk_engine *engine) {
     if (!engine->warm_running) return;
-    lock(engine);
+    engine_lock(engine);
     pthread_cond_broadcast(&engine->warm_work);
-    unlock(engine);
+    engine_unlock(engine);
     pthread_join(engine->warm_thread, NULL);
     engine->warm_running = false;
 }

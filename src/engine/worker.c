@@ -97,7 +97,14 @@ static void put_device_memory(zk_ipc_message *message, const worker_lane *self) 
         self->w->options->cuda_memory(&message->device_total_bytes, &message->device_free_bytes, self->w->backend);
 }
 
-/* name current peak, a line each */
+/* Closes the stream that makes the text; NULL: there was no memory for it. */
+static char *text_of(FILE *out, char **text) {
+    if (fclose(out) == 0) return *text;
+    free(*text);
+    return NULL;
+}
+
+/* "CURRENT PEAK NAME", a line each */
 static char *memory_text(size_t *n) {
     char *text = NULL;
     zk_mem_row rows[64];
@@ -106,11 +113,7 @@ static char *memory_text(size_t *n) {
     if (!out) return NULL;
     for (size_t i = 0; i < n_rows && i < 64; i++)
         fprintf(out, "%" PRIu64 " %" PRIu64 " %s\n", rows[i].current_bytes, rows[i].peak_bytes, rows[i].name);
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return text_of(out, &text);
 }
 
 static char *trace_text(zk_trace *trace, size_t *n) {
@@ -118,53 +121,70 @@ static char *trace_text(zk_trace *trace, size_t *n) {
     FILE *out = open_memstream(&text, n);
     if (!out) return NULL;
     zk_trace_print_chrome(trace, out);
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    return text_of(out, &text);
 }
 
+/* What the daemon asked for; `done` gets what is to be told of it. */
+static cuzk_status do_task(zk_ipc_message *done, worker_lane *self, const zk_ipc_message *task, zk_trace *trace,
+                           cuzk_err *err) {
+    zk_proof_kind kind = (zk_proof_kind)task->kind;
+    uint64_t sector_bytes = task->sector_bytes;
+    loaded *c = NULL;
+    switch (task->type) {
+    case ZK_IPC_PREPARE:
+        ZK_TRY(worker_take_job(self, task->job_id, task->check, trace, err));
+        done->n_partitions = self->current->job->n_partitions;
+        done->kind = (uint32_t)self->current->job->kind;
+        done->sector_bytes = self->current->job->sector_bytes;
+        return CUZK_OK;
+    case ZK_IPC_PROVE:
+        return worker_prove(self, task, done, trace, err);
+    case ZK_IPC_LOAD:
+        done->already_loaded = worker_find_circuit(self, kind, sector_bytes) != NULL;
+        return worker_load(&c, self, kind, sector_bytes, task->plain, trace, err);
+    case ZK_IPC_FORGET:
+        worker_forget_jobs(self);
+        return CUZK_OK;
+    default:
+        done->already_loaded = worker_find_circuit(self, kind, sector_bytes) != NULL;
+        return worker_evict(self, kind, sector_bytes, err);
+    }
+}
+
+/* Sends a message with a text behind it, and frees that; without memory for one there is none. */
+static cuzk_status say_with_text(worker_lane *self, zk_ipc_message *message, char *text, size_t n, cuzk_err *err) {
+    cuzk_status status = zk_ipc_send(self->fd, message, text, text ? n : 0, err);
+    free(text);
+    return status;
+}
+
+/* The end of a task: first the account of memory, then DONE with the trace. */
+static cuzk_status say_done(worker_lane *self, zk_ipc_message *done, zk_trace *trace, cuzk_err *err) {
+    size_t n_text = 0;
+    put_device_memory(done, self);
+    zk_retire_stats stats = zk_retire_get_stats(self->w->retire);
+    done->retire_pending_bytes = stats.pending_bytes;
+    done->retire_pending_items = stats.n_pending;
+    char *text = memory_text(&n_text);
+    ZK_TRY(say_with_text(self, &(zk_ipc_message){.type = ZK_IPC_MEMORY}, text, n_text, err));
+    text = trace_text(trace, &n_text);
+    return say_with_text(self, done, text, n_text, err);
+}
+
+/* IO: the daemon is gone; what becomes of the task it is told. */
 static cuzk_status run_task(worker_lane *self, const zk_ipc_message *task, cuzk_err *err) {
-    zk_ipc_message done = {.type = ZK_IPC_DONE, .kind = task->kind, .partition = task->partition};
-    memcpy(done.job_id, task->job_id, sizeof done.job_id);
-    cuzk_err failure = {0};
-    cuzk_status status;
     static const char *const names[] = {[ZK_IPC_PREPARE] = "check job",
                                         [ZK_IPC_PROVE] = "partition",
                                         [ZK_IPC_LOAD] = "preload",
                                         [ZK_IPC_EVICT] = "evict",
                                         [ZK_IPC_FORGET] = "forget"};
+    zk_ipc_message done = {.type = ZK_IPC_DONE, .kind = task->kind, .partition = task->partition};
+    cuzk_err failure = {0};
     uint64_t start = zk_now_ns();
     zk_trace *trace = zk_trace_create(names[task->type], 0);
-    loaded *c = NULL;
-    uint64_t freed = 0;
-    switch (task->type) {
-    case ZK_IPC_PREPARE:
-        status = worker_take_job(self, task->job_id, task->check, trace, &failure);
-        if (status == CUZK_OK) {
-            done.n_partitions = self->current->job->n_partitions;
-            done.kind = (uint32_t)self->current->job->kind;
-            done.sector_bytes = self->current->job->sector_bytes;
-        }
-        break;
-    case ZK_IPC_PROVE:
-        status = worker_prove(self, task, &done, trace, &failure);
-        break;
-    case ZK_IPC_LOAD:
-        done.already_loaded = worker_find_circuit(self, (zk_proof_kind)task->kind, task->sector_bytes) != NULL;
-        status = worker_load(&c, self, (zk_proof_kind)task->kind, task->sector_bytes, task->plain, trace, &failure);
-        break;
-    case ZK_IPC_FORGET:
-        status = CUZK_OK;
-        worker_forget_jobs(self);
-        break;
-    default:
-        done.already_loaded = worker_find_circuit(self, (zk_proof_kind)task->kind, task->sector_bytes) != NULL;
-        status = worker_evict(self, (zk_proof_kind)task->kind, task->sector_bytes, &freed, &failure);
-        done.bytes = freed;
-        break;
-    }
+    memcpy(done.job_id, task->job_id, sizeof done.job_id);
+    done.status = (uint32_t)do_task(&done, self, task, trace, &failure);
+    snprintf(done.message, sizeof done.message, "%s", failure.message);
     if (self->index == 0) {
         worker_widen(self);
         worker_settle_scratch(self);
@@ -172,21 +192,7 @@ static cuzk_status run_task(worker_lane *self, const zk_ipc_message *task, cuzk_
     if (trace) zk_span_close(trace, zk_trace_root(trace));
     done.total_ns = zk_now_ns() - start;
     done.unaccounted_ns = zk_span_unaccounted_ns(zk_trace_root(trace));
-    done.status = (uint32_t)status;
-    snprintf(done.message, sizeof done.message, "%s", failure.message);
-    put_device_memory(&done, self);
-    zk_retire_stats stats = zk_retire_get_stats(self->w->retire);
-    done.retire_pending_bytes = stats.pending_bytes;
-    done.retire_pending_items = stats.n_pending;
-    size_t n_text = 0;
-    char *text = memory_text(&n_text);
-    zk_ipc_message memory = {.type = ZK_IPC_MEMORY};
-    cuzk_status sent = zk_ipc_send(self->fd, &memory, text, text ? n_text : 0, err);
-    free(text);
-    n_text = 0;
-    text = trace_text(trace, &n_text);
-    if (sent == CUZK_OK) sent = zk_ipc_send(self->fd, &done, text, text ? n_text : 0, err);
-    free(text);
+    cuzk_status sent = say_done(self, &done, trace, err);
     zk_trace_destroy(trace);
     return sent;
 }

@@ -16,7 +16,7 @@ typedef struct zk_worker_options {
     /* "cpu" (also NULL), "cuda:N", or "probe": says how many devices there are, and ends. */
     const char *device;
     uint64_t device_memory_bytes; /* of a CUDA device, taken at the start; 0: as needed */
-    const char *param_cache; /* folder of the keys */
+    const char *param_cache;      /* folder of the keys */
     const char *spool_dir;
     bool no_prepared;   /* keys are not taken from `.prepared` files, which are otherwise if they are there */
     unsigned lookahead; /* partitions whose inputs are made beside the proof of another; at most

@@ -142,8 +142,7 @@ loaded *worker_find_circuit(worker_lane *self, zk_proof_kind kind, uint64_t sect
 cuzk_status worker_load(loaded **out, worker_lane *self, zk_proof_kind kind, uint64_t sector_bytes, bool plain,
                         zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
 /* Frees a circuit for good, then says so. */
-cuzk_status worker_evict(worker_lane *self, zk_proof_kind kind, uint64_t sector_bytes, uint64_t *freed,
-                         cuzk_err *err) ZK_MUST_USE;
+cuzk_status worker_evict(worker_lane *self, zk_proof_kind kind, uint64_t sector_bytes, cuzk_err *err) ZK_MUST_USE;
 void worker_unload_all(worker_lane *self);
 /* After a task: no more than the circuits that are left need. */
 void worker_settle_scratch(worker_lane *self);

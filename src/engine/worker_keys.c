@@ -41,7 +41,7 @@ void worker_unload_all(worker_lane *self) {
     }
 }
 
-cuzk_status worker_evict(worker_lane *self, zk_proof_kind kind, uint64_t sector_bytes, uint64_t *freed, cuzk_err *err) {
+cuzk_status worker_evict(worker_lane *self, zk_proof_kind kind, uint64_t sector_bytes, cuzk_err *err) {
     zk_ipc_message evicted = {.type = ZK_IPC_EVICTED, .kind = kind, .sector_bytes = sector_bytes};
     loaded *c = NULL;
     ZK_TRY(worker_narrow(self, err));
@@ -59,7 +59,6 @@ cuzk_status worker_evict(worker_lane *self, zk_proof_kind kind, uint64_t sector_
         zk_retire_drain(self->w->retire);
         malloc_trim(0);
     }
-    *freed = evicted.bytes + evicted.host_bytes;
     return worker_say(self, evicted, err);
 }
 
@@ -78,11 +77,9 @@ cuzk_status worker_reserve(worker_lane *self, zk_proof_kind kind, uint64_t secto
         switch (answer.type) {
         case ZK_IPC_GRANTED:
             return CUZK_OK;
-        case ZK_IPC_EVICT: { /* of the first lane, which has the keys */
-            uint64_t freed;
-            ZK_TRY(worker_evict(self, (zk_proof_kind)answer.kind, answer.sector_bytes, &freed, err));
+        case ZK_IPC_EVICT: /* of the first lane, which has the keys */
+            ZK_TRY(worker_evict(self, (zk_proof_kind)answer.kind, answer.sector_bytes, err));
             break;
-        }
         case ZK_IPC_DENIED:
             return ZK_FAIL(err, (cuzk_status)answer.status, "%s", answer.message);
         default:

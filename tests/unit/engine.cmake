@@ -20,7 +20,7 @@ if(TARGET zk_engine)
   cuzk_test(test_engine_heap ${CMAKE_CURRENT_LIST_DIR}/engine_heap_test.c LINK zk_engine zk_filecoin zk_groth16)
   target_compile_definitions(test_engine_heap PRIVATE CUZK_ENGINE_KEYS="${CMAKE_BINARY_DIR}/tests/engine-keys")
   if(TARGET zk_rpc)
-    target_link_libraries(test_engine_heap PRIVATE zk_rpc)
+    target_link_libraries(test_engine_heap PRIVATE zk_rpc zk_engine) # rpc calls the engine
     target_compile_definitions(test_engine_heap PRIVATE CUZK_TEST_RPC)
   endif()
 endif()
