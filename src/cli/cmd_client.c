@@ -11,13 +11,11 @@
 #include "cli/output.h"
 #include "cli/remote.h"
 #include "cli/session.h"
-#include "rpc/device.h"
+#include "rpc/names.h"
 
 static const char json_help[] = "one JSON object on standard output";
 
 /* ---- status ---- */
-
-static const char *const tier_names[] = {"hot", "warm", "cold"};
 
 static void print_status(const Cuzk__V1__GetStatusResponse *s) {
     char a[32], id[ZK_RPC_DEVICE_ID_BYTES];
@@ -40,7 +38,7 @@ static void print_status(const Cuzk__V1__GetStatusResponse *s) {
     for (size_t i = 0; i < s->n_loaded_srs; i++) {
         const Cuzk__V1__SRSStatus *k = s->loaded_srs[i];
         snprintf(a, sizeof a, "%.1f MiB", (double)k->size_bytes / 1048576);
-        printf("%-16s %-5s %14s %6" PRIu32 "\n", k->circuit_id, tier_names[(unsigned)k->tier % 3], a, k->ref_count);
+        printf("%-16s %-5s %14s %6" PRIu32 "\n", k->circuit_id, zk_rpc_tier_name((unsigned)k->tier), a, k->ref_count);
     }
 }
 
@@ -66,7 +64,7 @@ static void put_status(zk_json_writer *j, const Cuzk__V1__GetStatusResponse *s) 
         const Cuzk__V1__SRSStatus *k = s->loaded_srs[i];
         zk_json_begin_object(j, NULL);
         zk_json_put_string(j, "circuit_id", k->circuit_id);
-        zk_json_put_string(j, "tier", tier_names[(unsigned)k->tier % 3]);
+        zk_json_put_string(j, "tier", zk_rpc_tier_name((unsigned)k->tier));
         zk_json_put_u64(j, "size_bytes", k->size_bytes);
         zk_json_put_u64(j, "ref_count", k->ref_count);
         zk_json_end(j);

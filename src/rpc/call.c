@@ -6,19 +6,18 @@
 
 #include "base/alloc.h"
 #include "rpc/handover.h"
-#include "rpc/metrics.h"
+
+/* The slices of larger ones must not stay in the allocator's pools. */
+#define LARGE_REQUEST_BYTES ((size_t)8 << 20)
 
 void zk_rpc_call_ref(zk_rpc_call *call) { atomic_fetch_add(&call->refs, 1); }
 
-/* Received slices of large messages must not stay in the allocator's pools. */
-void zk_rpc_trim(void) { malloc_trim(0); }
-
-static void drop_request(zk_rpc_call *call) {
+void zk_rpc_call_drop_request(zk_rpc_call *call) {
     if (!call->request) return;
-    bool large = grpc_byte_buffer_length(call->request) >= (size_t)8 << 20;
+    bool large = grpc_byte_buffer_length(call->request) >= LARGE_REQUEST_BYTES;
     grpc_byte_buffer_destroy(call->request);
     call->request = NULL;
-    if (large) zk_rpc_trim();
+    if (large) malloc_trim(0);
 }
 
 void zk_rpc_call_unref(zk_rpc_call *call) {
@@ -27,7 +26,7 @@ void zk_rpc_call_unref(zk_rpc_call *call) {
         grpc_call_unref(call->call);
         atomic_fetch_sub(&call->server->open_calls, 1);
     }
-    drop_request(call);
+    zk_rpc_call_drop_request(call);
     if (call->response) grpc_byte_buffer_destroy(call->response);
     grpc_call_details_destroy(&call->details);
     grpc_metadata_array_destroy(&call->metadata);
@@ -99,7 +98,7 @@ void zk_rpc_call_send(zk_rpc_call *call, grpc_slice payload, zk_rpc_event_fn aft
 }
 
 void zk_rpc_call_receive(zk_rpc_call *call) {
-    drop_request(call);
+    zk_rpc_call_drop_request(call);
     grpc_op op = {.op = GRPC_OP_RECV_MESSAGE, .data.recv_message.recv_message = &call->request};
     start(call, &op, 1, &call->on_message);
 }

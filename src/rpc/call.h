@@ -1,8 +1,12 @@
 /* Inside the server: one call from its arrival to its last event.
  *
- * A call is reference counted: each operation in flight, each watch and each blocking task holds one reference. Events
- * come from the serving threads; a watch may fire in any thread. Whoever wins zk_rpc_call_claim answers, exactly once.
- */
+ * A call is reference counted: each operation in flight, each watch, each blocking task and the list of waiting calls
+ * hold one reference. Events come from the serving threads; a watch may fire in any thread. Whoever wins
+ * zk_rpc_call_claim answers, exactly once.
+ *
+ * Locks of the server: `mutex` guards the list of waiting calls, with what a zk_rpc_wait says once it is listed, and
+ * the timer's time; `task_mutex` the queue of blocking calls and the number of their threads. Neither is held over a
+ * call of the engine or of gRPC, nor while the other is. */
 #ifndef ZK_RPC_CALL_H
 #define ZK_RPC_CALL_H
 
@@ -108,6 +112,9 @@ extern const size_t zk_rpc_n_service_methods, zk_rpc_n_health_methods, zk_rpc_n_
 
 void zk_rpc_call_ref(zk_rpc_call *call);
 void zk_rpc_call_unref(zk_rpc_call *call);
+
+/* The received message is not needed any more; memory of a large one goes back to the system. */
+void zk_rpc_call_drop_request(zk_rpc_call *call);
 
 /* True for exactly one caller. */
 bool zk_rpc_call_claim(zk_rpc_call *call);

@@ -17,6 +17,7 @@
 #include "rpc/codes.h"
 #include "rpc/core_log.h"
 #include "rpc/handover.h"
+#include "rpc/tls.h"
 
 struct zk_client_call {
     zk_client *client;
@@ -40,37 +41,6 @@ struct zk_client {
     char *address; /* as it was given */
 };
 
-static cuzk_status read_pem(char **text, const char *path, const char *what, cuzk_err *err) {
-    uint8_t *data = NULL;
-    size_t n = 0;
-    if (!path) return CUZK_OK;
-    ZK_TRY(zk_file_read(&data, &n, path, (size_t)1 << 20, err));
-    *text = (char *)data;
-    return strstr(*text, what) ? CUZK_OK : ZK_FAIL(err, CUZK_BAD_INPUT, "%s: found no PEM block of a %s", path, what);
-}
-
-static cuzk_status make_credentials(grpc_channel_credentials **out, const zk_client_options *o, cuzk_err *err) {
-    char *ca = NULL, *certificate = NULL, *key = NULL;
-    cuzk_status status = CUZK_OK;
-    *out = NULL;
-    if (!o || !o->tls_ca) {
-        *out = grpc_insecure_credentials_create();
-        return CUZK_OK;
-    }
-    ZK_GOTO(read_pem(&ca, o->tls_ca, "CERTIFICATE", err));
-    ZK_GOTO(read_pem(&certificate, o->tls_certificate, "CERTIFICATE", err));
-    ZK_GOTO(read_pem(&key, o->tls_key, "PRIVATE KEY", err));
-    grpc_ssl_pem_key_cert_pair pair = {.private_key = key, .cert_chain = certificate};
-    *out = grpc_ssl_credentials_create(ca, certificate && key ? &pair : NULL, NULL, NULL);
-    if (!*out) status = ZK_FAIL(err, CUZK_BAD_INPUT, "TLS: %s cannot be used", o->tls_ca);
-out:
-    if (key) explicit_bzero(key, strlen(key));
-    free(ca);
-    free(certificate);
-    free(key);
-    return status;
-}
-
 static grpc_arg int_arg(const char *key, int value) {
     return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = (char *)(uintptr_t)key, .value.integer = value};
 }
@@ -87,7 +57,7 @@ cuzk_status zk_client_create(zk_client **client, const char *address, const zk_c
     c->address = zk_strdup(address);
     if (!c->address) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a client"));
     ZK_GOTO(zk_address_parse(&a, address, err));
-    ZK_GOTO(make_credentials(&credentials, options, err));
+    ZK_GOTO(zk_rpc_channel_credentials(&credentials, options, err));
     char target[sizeof a.host + sizeof a.port + 8];
     if (a.is_unix)
         snprintf(target, sizeof target, "unix:%s", a.host);

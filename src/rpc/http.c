@@ -12,6 +12,7 @@
 #include "config/address.h"
 #include "rpc/descriptors.h"
 #include "rpc/metrics.h"
+#include "rpc/status_json.h"
 
 #define MAX_CONNECTIONS 64
 #define IDLE_SECONDS 30

@@ -4,17 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-
-static const struct {
-    const char *name, *label;
-} kinds[ZK_N_KINDS] = {{"unknown", "unknown"},
-                       {"porep-c2", "porep_c2"},
-                       {"snap-update", "snap_update"},
-                       {"window-post", "window_post"},
-                       {"winning-post", "winning_post"}};
-
-const char *zk_rpc_kind_name(zk_proof_kind kind) { return kinds[(unsigned)kind < ZK_N_KINDS ? kind : 0].name; }
-const char *zk_rpc_kind_label(zk_proof_kind kind) { return kinds[(unsigned)kind < ZK_N_KINDS ? kind : 0].label; }
+#include "rpc/names.h"
 
 static void head(FILE *out, const char *name, const char *type, const char *help) {
     fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
@@ -111,10 +101,9 @@ static void put_memory(FILE *out, const zk_engine_status *st) {
     }
     head(out, "cuzk_srs_bytes", "gauge", "Keys, by circuit and tier.");
     for (size_t i = 0; i < st->n_srs; i++) {
-        static const char *const tiers[] = {"hot", "warm", "cold"};
         fputs("cuzk_srs_bytes{", out);
         put_label(out, "circuit_id", st->srs[i].circuit_id);
-        fprintf(out, ",tier=\"%s\"} %" PRIu64 "\n", tiers[(unsigned)st->srs[i].tier % 3], st->srs[i].bytes);
+        fprintf(out, ",tier=\"%s\"} %" PRIu64 "\n", zk_rpc_tier_name(st->srs[i].tier), st->srs[i].bytes);
     }
     put(out, "cuzk_retire_pending_bytes", "gauge", "Memory that waits to be freed.", st->retire_pending_bytes);
     put(out, "cuzk_retire_pending_items", "gauge", "Blocks that wait to be freed.", st->retire_pending_items);

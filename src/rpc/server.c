@@ -22,6 +22,7 @@
 #include "rpc/core_log.h"
 #include "rpc/deadlocks.h"
 #include "rpc/handover.h"
+#include "rpc/tls.h"
 
 #define N_ARMED 64                      /* calls that may arrive before a thread has looked */
 #define END_GRACE_NS (5 * ZK_SECOND_NS) /* for calls still sending when the server ends */
@@ -122,6 +123,10 @@ static void on_message(zk_rpc_call *call, bool ok) {
     }
 }
 
+static void wait_over(zk_rpc_call *call, zk_outcome why) {
+    (call->wait.is_health ? zk_rpc_health_over : zk_rpc_wait_over)(call, why);
+}
+
 static void on_close(zk_rpc_call *call, bool ok) {
     (void)ok;
     if (!call->cancelled) return;
@@ -129,7 +134,7 @@ static void on_close(zk_rpc_call *call, bool ok) {
     pthread_mutex_lock(&call->server->mutex);
     bool listed = call->wait.listed;
     pthread_mutex_unlock(&call->server->mutex);
-    if (listed) (call->wait.is_health ? zk_rpc_health_over : zk_rpc_wait_over)(call, ZK_OUTCOME_CANCELLED);
+    if (listed) wait_over(call, ZK_OUTCOME_CANCELLED);
 }
 
 static void on_sent(zk_rpc_call *call, bool ok) {
@@ -217,10 +222,6 @@ static void *serve_main(void *arg) {
 
 /* ---- deadlines ---- */
 
-static void wait_over(zk_rpc_call *call, zk_outcome why) {
-    (call->wait.is_health ? zk_rpc_health_over : zk_rpc_wait_over)(call, why);
-}
-
 /* Needs the lock, which is given up meanwhile. */
 static void arm_missing(zk_rpc_server *s) {
     unsigned n = atomic_exchange(&s->n_unarmed, 0);
@@ -264,36 +265,6 @@ static void *timer_main(void *arg) {
 }
 
 /* ---- start ---- */
-
-static cuzk_status read_pem(char **text, const char *path, cuzk_err *err) {
-    uint8_t *data = NULL;
-    size_t n = 0;
-    ZK_TRY(zk_file_read(&data, &n, path, (size_t)1 << 20, err));
-    *text = (char *)data;
-    return CUZK_OK;
-}
-
-static cuzk_status make_credentials(grpc_server_credentials **tls, const zk_rpc_options *o, cuzk_err *err) {
-    char *certificate = NULL, *key = NULL, *ca = NULL;
-    cuzk_status status = CUZK_OK;
-    *tls = NULL;
-    if (!o->tls_certificate || !o->tls_certificate[0]) return CUZK_OK;
-    ZK_GOTO(read_pem(&certificate, o->tls_certificate, err));
-    ZK_GOTO(read_pem(&key, o->tls_key, err));
-    if (o->tls_client_ca && o->tls_client_ca[0]) ZK_GOTO(read_pem(&ca, o->tls_client_ca, err));
-    grpc_ssl_pem_key_cert_pair pair = {.private_key = key, .cert_chain = certificate};
-    *tls = grpc_ssl_server_credentials_create_ex(ca, &pair, 1,
-                                                 ca ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
-                                                    : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE,
-                                                 NULL);
-    if (!*tls) status = ZK_FAIL(err, CUZK_BAD_INPUT, "TLS: %s and %s cannot be used", o->tls_certificate, o->tls_key);
-out:
-    free(certificate);
-    if (key) explicit_bzero(key, strlen(key));
-    free(key);
-    free(ca);
-    return status;
-}
 
 /* The core would take the name away from whoever serves there. What a process left behind when it died is no obstacle.
  */
@@ -379,6 +350,32 @@ static grpc_arg int_arg(const char *key, int value) {
     return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = (char *)(uintptr_t)key, .value.integer = value};
 }
 
+/* What the core is told of connections. */
+static grpc_server *make_core(uint64_t max_message_bytes) {
+    grpc_arg args[] = {
+        int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)max_message_bytes),
+        int_arg(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),
+        int_arg(GRPC_ARG_ALLOW_REUSEPORT, 0), /* a second daemon on the port is an error */
+        int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000),
+        int_arg(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
+        int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 60000), /* finds clients that vanished while waiting */
+        int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000),
+        int_arg(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 1 << 20), /* few, large slices of large messages */
+        /* Identity only: a small compressed message cannot become a huge one. */
+        int_arg(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE),
+    };
+    return grpc_server_create(&(grpc_channel_args){sizeof args / sizeof args[0], args}, NULL);
+}
+
+static cuzk_status start_threads(zk_rpc_server *s, cuzk_err *err) {
+    if (start_thread(&s->timer, timer_main, s) != 0) return ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for the server");
+    s->timer_started = true;
+    for (; s->n_started < s->n_threads; s->n_started++)
+        if (start_thread(&s->threads[s->n_started], serve_main, s) != 0)
+            return ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for the server");
+    return CUZK_OK;
+}
+
 cuzk_status zk_rpc_server_create(zk_rpc_server **server, zk_engine *engine, const zk_rpc_options *o, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     grpc_server_credentials *tls = NULL;
@@ -410,30 +407,13 @@ cuzk_status zk_rpc_server_create(zk_rpc_server **server, zk_engine *engine, cons
     if (s->max_message_bytes > INT32_MAX)
         ZK_GOTO(ZK_FAIL(err, CUZK_BAD_INPUT, "message size: found %" PRIu64 ", expected at most %d",
                         s->max_message_bytes, INT32_MAX));
-    grpc_arg args[] = {
-        int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)s->max_message_bytes),
-        int_arg(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),
-        int_arg(GRPC_ARG_ALLOW_REUSEPORT, 0), /* a second daemon on the port is an error */
-        int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000),
-        int_arg(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
-        int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 60000), /* finds clients that vanished while waiting */
-        int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000),
-        int_arg(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 1 << 20), /* few, large slices of large messages */
-        /* Identity only: a small compressed message cannot become a huge one. */
-        int_arg(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE),
-    };
-    grpc_channel_args channel_args = {sizeof args / sizeof args[0], args};
-    s->grpc = grpc_server_create(&channel_args, NULL);
+    s->grpc = make_core(s->max_message_bytes);
     s->cq = grpc_completion_queue_create_for_next(NULL);
     grpc_server_register_completion_queue(s->grpc, s->cq, NULL);
-    ZK_GOTO(make_credentials(&tls, o, err));
+    ZK_GOTO(zk_rpc_server_credentials(&tls, o->tls_certificate, o->tls_key, o->tls_client_ca, err));
     for (size_t i = 0; i < o->n_listen; i++) ZK_GOTO(bind_address(s, i, o->listen[i], o, tls, err));
     grpc_server_start(s->grpc);
-    if (start_thread(&s->timer, timer_main, s) != 0) ZK_GOTO(ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for the server"));
-    s->timer_started = true;
-    for (; s->n_started < s->n_threads; s->n_started++)
-        if (start_thread(&s->threads[s->n_started], serve_main, s) != 0)
-            ZK_GOTO(ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for the server"));
+    ZK_GOTO(start_threads(s, err));
     for (unsigned i = 0; i < N_ARMED; i++) arm(s);
     *server = s;
     s = NULL;

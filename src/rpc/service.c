@@ -7,8 +7,8 @@
 #include "base/span.h"
 #include <cuzk.pb-c.h>
 #include "rpc/call.h"
-#include "rpc/device.h"
 #include "rpc/metrics.h"
+#include "rpc/names.h"
 
 /* ---- messages ---- */
 
@@ -181,10 +181,7 @@ static bool submit(zk_rpc_call *call, zk_submitted *submitted, bool nested) {
     if (refuse_when_draining(call)) return false;
     cuzk_status status = zk_rpc_submit_read(&s, call->server->engine, call->request, nested, &err);
     /* The slices are on disk: gone before the job starts. */
-    size_t n = grpc_byte_buffer_length(call->request);
-    grpc_byte_buffer_destroy(call->request);
-    call->request = NULL;
-    if (n >= (size_t)8 << 20) zk_rpc_trim();
+    zk_rpc_call_drop_request(call);
     if (status == CUZK_OK) {
         status = zk_engine_submit(submitted, call->server->engine, &s.request, s.content, &err);
     } else {

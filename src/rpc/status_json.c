@@ -1,10 +1,10 @@
-/* GET /status: the public shape, and beside its members our own (jobs, workers, draining ...). */
+#include "rpc/status_json.h"
+
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/json_writer.h"
-#include "rpc/device.h"
-#include "rpc/metrics.h"
+#include "rpc/names.h"
 
 static double seconds(uint64_t ms) { return (double)ms / 1000; }
 
@@ -103,7 +103,6 @@ static void put_workers(zk_json_writer *j, const zk_engine_status *st) {
 }
 
 static void put_allocations(zk_json_writer *j, const zk_engine_status *st) {
-    static const char *const tiers[] = {"hot", "warm", "cold"};
     zk_json_begin_object(j, "allocations");
     zk_json_begin_array(j, "srs");
     for (size_t i = 0; i < st->n_srs; i++) {
@@ -114,7 +113,7 @@ static void put_allocations(zk_json_writer *j, const zk_engine_status *st) {
         zk_json_put_u64(j, "bytes", v->bytes);
         zk_json_put_double(j, "last_used_secs_ago", seconds(v->last_used_ago_ms));
         zk_json_put_bool(j, "evictable", v->evictable);
-        zk_json_put_string(j, "tier", tiers[(unsigned)v->tier % 3]);
+        zk_json_put_string(j, "tier", zk_rpc_tier_name(v->tier));
         zk_json_put_u64(j, "ref_count", v->ref_count);
         zk_json_put_bool(j, "loading", v->loading);
         zk_json_put_bool(j, "locked", v->locked);
@@ -191,18 +190,8 @@ static void put_fleet(zk_json_writer *j, const zk_engine_status *st) {
     zk_json_end(j);
 }
 
-static void put_status(zk_json_writer *j, const zk_engine_status *st, const zk_rpc_counts *rpc) {
-    uint64_t synthesizing = 0, proving = 0, waiting = 0;
-    for (size_t i = 0; i < st->n_jobs; i++)
-        for (uint32_t k = 0; st->jobs[i].running && k < st->jobs[i].n_partitions; k++) {
-            zk_partition_state s = st->jobs[i].partitions[k].state;
-            synthesizing += s == ZK_PARTITION_SYNTHESIZING;
-            waiting += s == ZK_PARTITION_SYNTH_DONE;
-            proving += s == ZK_PARTITION_GPU;
-        }
+static void put_memory(zk_json_writer *j, const zk_engine_status *st) {
     uint64_t total = st->memory_budget_bytes, used = st->memory_reserved_bytes + st->memory_base_bytes;
-    zk_json_begin_object(j, NULL);
-    zk_json_put_double(j, "uptime_secs", seconds(st->uptime_ms));
     zk_json_begin_object(j, "memory");
     zk_json_put_u64(j, "total_bytes", total);
     zk_json_put_u64(j, "used_bytes", used);
@@ -224,33 +213,73 @@ static void put_status(zk_json_writer *j, const zk_engine_status *st, const zk_r
     }
     zk_json_end(j);
     zk_json_end(j);
+}
+
+/* Partitions in work, by what is done with them. */
+typedef struct in_flight {
+    uint64_t synthesizing, waiting, proving;
+} in_flight;
+
+static in_flight count_in_flight(const zk_engine_status *st) {
+    in_flight n = {0};
+    for (size_t i = 0; i < st->n_jobs; i++)
+        for (uint32_t k = 0; st->jobs[i].running && k < st->jobs[i].n_partitions; k++) {
+            zk_partition_state s = st->jobs[i].partitions[k].state;
+            n.synthesizing += s == ZK_PARTITION_SYNTHESIZING;
+            n.waiting += s == ZK_PARTITION_SYNTH_DONE;
+            n.proving += s == ZK_PARTITION_GPU;
+        }
+    return n;
+}
+
+static void put_synthesis(zk_json_writer *j, const zk_engine_status *st, const in_flight *n) {
     zk_json_begin_object(j, "synthesis");
     zk_json_put_u64(j, "max_concurrent", st->n_workers);
-    zk_json_put_u64(j, "active", synthesizing);
+    zk_json_put_u64(j, "active", n->synthesizing);
     zk_json_end(j);
-    put_pipelines(j, st);
-    put_workers(j, st);
-    put_allocations(j, st);
-    put_counters(j, st);
+}
+
+static void put_buffers(zk_json_writer *j, const zk_engine_status *st, const in_flight *n) {
     zk_json_begin_object(j, "buffers");
-    zk_json_put_u64(j, "synth_in_flight", synthesizing);
-    zk_json_put_u64(j, "provers_in_flight", proving);
-    zk_json_put_u64(j, "aux_in_flight", synthesizing + waiting);
+    zk_json_put_u64(j, "synth_in_flight", n->synthesizing);
+    zk_json_put_u64(j, "provers_in_flight", n->proving);
+    zk_json_put_u64(j, "aux_in_flight", n->synthesizing + n->waiting);
     zk_json_put_u64(j, "shells_in_flight", 0);
     zk_json_put_u64(j, "pending_handles", st->retire_pending_items);
     zk_json_end(j);
-    zk_json_put_bool(j, "draining", st->draining);
-    put_fleet(j, st);
-    zk_json_put_u64(j, "retire_pending_bytes", st->retire_pending_bytes);
+}
+
+static void put_journal(zk_json_writer *j, const zk_engine_status *st) {
     zk_json_begin_object(j, "journal");
     zk_json_put_u64(j, "bytes", st->journal_bytes);
     zk_json_put_u64(j, "unwritten", st->n_unwritten);
     put_text_or_null(j, "error", st->journal_error);
     zk_json_end(j);
+}
+
+static void put_rpc(zk_json_writer *j, const zk_rpc_counts *rpc) {
     zk_json_begin_object(j, "rpc");
     zk_json_put_u64(j, "open_calls", rpc->open_calls);
     zk_json_put_u64(j, "waiting_calls", rpc->waiting_calls);
     zk_json_end(j);
+}
+
+static void put_status(zk_json_writer *j, const zk_engine_status *st, const zk_rpc_counts *rpc) {
+    const in_flight n = count_in_flight(st);
+    zk_json_begin_object(j, NULL);
+    zk_json_put_double(j, "uptime_secs", seconds(st->uptime_ms));
+    put_memory(j, st);
+    put_synthesis(j, st, &n);
+    put_pipelines(j, st);
+    put_workers(j, st);
+    put_allocations(j, st);
+    put_counters(j, st);
+    put_buffers(j, st, &n);
+    zk_json_put_bool(j, "draining", st->draining);
+    put_fleet(j, st);
+    zk_json_put_u64(j, "retire_pending_bytes", st->retire_pending_bytes);
+    put_journal(j, st);
+    put_rpc(j, rpc);
     zk_json_end(j);
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/json_dom.h"
 #include "base/span.h"
-#include "rpc/device.h"
+#include "rpc/names.h"
 #include "rpc/http.h"
 #include "rpc/pb.h"
 #include "rpc_common.h"

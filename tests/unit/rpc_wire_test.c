@@ -4,6 +4,7 @@
 
 #include "base/json_dom.h"
 #include "rpc/metrics.h"
+#include "rpc/status_json.h"
 #include "rpc_fake_engine.h"
 #include "zk_test.h"
 

@@ -1,9 +1,14 @@
-/* What devices are called, so that workers of the CPU are told apart from CUDA devices, which have an ordinal. */
-#ifndef ZK_RPC_DEVICE_H
-#define ZK_RPC_DEVICE_H
+/* What proof kinds, tiers of keys and devices are called in answers. */
+#ifndef ZK_RPC_NAMES_H
+#define ZK_RPC_NAMES_H
 
 #include "engine/engine.h"
 
+const char *zk_rpc_kind_name(zk_proof_kind kind);  /* "porep-c2" ...; "unknown" for none */
+const char *zk_rpc_kind_label(zk_proof_kind kind); /* of metrics: "porep_c2" */
+const char *zk_rpc_tier_name(unsigned tier);       /* zk_srs_tier, or as it came over the wire: "hot", "warm", "cold" */
+
+/* Devices: so that workers of the CPU are told apart from CUDA devices, which have an ordinal. */
 enum { ZK_RPC_DEVICE_ID_BYTES = 32, ZK_RPC_CPU_NAME_BYTES = 128 };
 
 /* "cuda:0", as in gpus.devices; "cpu" for all workers of the CPU. */

@@ -1,8 +1,24 @@
-#include "rpc/device.h"
+#include "rpc/names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+static const struct {
+    const char *name, *label;
+} kinds[ZK_N_KINDS] = {{"unknown", "unknown"},
+                       {"porep-c2", "porep_c2"},
+                       {"snap-update", "snap_update"},
+                       {"window-post", "window_post"},
+                       {"winning-post", "winning_post"}};
+
+const char *zk_rpc_kind_name(zk_proof_kind kind) { return kinds[(unsigned)kind < ZK_N_KINDS ? kind : 0].name; }
+const char *zk_rpc_kind_label(zk_proof_kind kind) { return kinds[(unsigned)kind < ZK_N_KINDS ? kind : 0].label; }
+
+const char *zk_rpc_tier_name(unsigned tier) {
+    static const char *const names[] = {[ZK_SRS_HOT] = "hot", [ZK_SRS_WARM] = "warm", [ZK_SRS_COLD] = "cold"};
+    return tier < sizeof names / sizeof names[0] ? names[tier] : "unknown";
+}
 
 void zk_rpc_device_id(char id[ZK_RPC_DEVICE_ID_BYTES], const zk_worker_view *w) {
     if (strcmp(w->device_kind, "cpu") == 0)
