@@ -1,8 +1,11 @@
 /* The life of an engine: what is found on disk at its start, its threads, housekeeping, drain and end. */
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -79,6 +82,17 @@ static cuzk_status open_journal(zk_engine *engine, cuzk_err *err) {
     engine->first_partition %= 1u << 16;
     ZK_TRY(engine_fleet_sync(engine, err));
     return engine_fleet_beat(engine, err);
+}
+
+/* What lies there is this engine's alone: two with one folder would sweep each other's jobs away. A file system without
+ * locks of folders has none of that. */
+static cuzk_status lock_spool(zk_engine *engine, cuzk_err *err) {
+    const char *folder = engine->options.spool_dir;
+    engine->spool_fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (engine->spool_fd >= 0 && flock(engine->spool_fd, LOCK_EX | LOCK_NB) == 0) return CUZK_OK;
+    if (errno == EWOULDBLOCK) return ZK_FAIL(err, CUZK_EXHAUSTED, "%s: another daemon has this spool folder", folder);
+    ZK_LOG_WARN("the spool folder cannot be locked", zk_kv_str("path", folder), zk_kv_str("error", strerror(errno)));
+    return CUZK_OK;
 }
 
 /* Files of the spool that no open job owns are left over from an interrupted submit or end. */
@@ -275,6 +289,7 @@ cuzk_status zk_engine_create(zk_engine **out, const zk_engine_options *options, 
     zk_cond_init(&engine->work);
     zk_cond_init(&engine->done);
     zk_cond_init(&engine->warm_work);
+    engine->spool_fd = -1;
     engine->start_ns = zk_now_ns();
     init_histograms(engine);
     ZK_GOTO(engine_options_take(engine, options, err));
@@ -282,6 +297,7 @@ cuzk_status zk_engine_create(zk_engine **out, const zk_engine_options *options, 
     ZK_GOTO(make_folders(&engine->options, err));
     ZK_GOTO(open_digests(engine, err));
     ZK_GOTO(open_journal(engine, err));
+    ZK_GOTO(lock_spool(engine, err));
     sweep_spool(engine);
     if (engine->n_jobs) ZK_LOG_INFO("unfinished jobs taken up", zk_kv_u64("jobs", engine->n_jobs));
     ZK_GOTO(start_lanes(engine, err));
@@ -345,6 +361,7 @@ void zk_engine_destroy(zk_engine *engine) {
         free(t);
     }
     if (engine->journal) engine->journal->ops->close(engine->journal);
+    if (engine->spool_fd >= 0) close(engine->spool_fd);
     engine_options_free(&engine->options);
     pthread_mutex_destroy(&engine->lock);
     pthread_mutex_destroy(&engine->submit_lock);

@@ -267,6 +267,7 @@ typedef struct engine_trace {
 struct zk_engine {
     zk_engine_options options; /* strings owned */
     zk_journal *journal;
+    int spool_fd; /* the spool folder, locked; -1: it could not be */
     zk_digests *digests; /* has a lock of its own */
     pthread_mutex_t lock;
     pthread_cond_t work;         /* something for lanes to look at */

@@ -175,5 +175,8 @@ cuzk_status zk_journal_open_fleet(zk_journal **journal, const zk_journal_fleet *
 
 /* Locks the journal at `path` for this process; *fd is to be closed at the end. */
 cuzk_status zk_journal_lock(int *fd, const char *path, cuzk_err *err) ZK_MUST_USE;
+/* The same for the journal's file itself, which is there: the file beside it that zk_journal_lock makes may be deleted
+ * while it is locked. To be closed after SQLite has let go of the journal: closing it ends the process's other locks. */
+cuzk_status zk_journal_lock_file(int *fd, const char *path, cuzk_err *err) ZK_MUST_USE;
 
 #endif

@@ -65,7 +65,7 @@ typedef struct sqlite_journal {
     sqlite3 *db;
     sqlite3_stmt *statement[N_STATEMENTS];
     char *path;
-    int lock_fd;
+    int lock_fd, file_fd; /* path.lock, and path itself */
 } sqlite_journal;
 
 static sqlite_journal *self_of(zk_journal *journal) { return (sqlite_journal *)journal; }
@@ -101,17 +101,27 @@ cuzk_status zk_journal_exec(sqlite3 *db, const char *path, const char *statement
     return zk_journal_fail(db, path, what, code, err);
 }
 
+/* Locks an open file; closed if that fails. */
+static cuzk_status lock_open(int *fd, const char *path, cuzk_err *err) {
+    if (flock(*fd, LOCK_EX | LOCK_NB) == 0) return CUZK_OK;
+    int code = errno;
+    close(*fd);
+    *fd = -1;
+    if (code != EWOULDBLOCK) return ZK_FAIL(err, CUZK_IO, "%s: the journal cannot be locked: %s", path, strerror(code));
+    return ZK_FAIL(err, CUZK_EXHAUSTED, "%s: another process has the journal open", path);
+}
+
 cuzk_status zk_journal_lock(int *fd, const char *path, cuzk_err *err) {
     char name[4200];
     if ((size_t)snprintf(name, sizeof name, "%s.lock", path) >= sizeof name)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
     ZK_TRY(zk_file_open(fd, name, O_RDWR | O_CREAT, 0644, err));
-    if (flock(*fd, LOCK_EX | LOCK_NB) != 0) {
-        close(*fd);
-        *fd = -1;
-        return ZK_FAIL(err, CUZK_EXHAUSTED, "%s: another process has the journal open", path);
-    }
-    return CUZK_OK;
+    return lock_open(fd, path, err);
+}
+
+cuzk_status zk_journal_lock_file(int *fd, const char *path, cuzk_err *err) {
+    ZK_TRY(zk_file_open(fd, path, O_RDWR, 0, err));
+    return lock_open(fd, path, err);
 }
 
 /* The first cell of a statement's first row as text. */
@@ -473,6 +483,7 @@ static void journal_close(zk_journal *journal) {
     sqlite_journal *self = self_of(journal);
     for (size_t i = 0; i < N_STATEMENTS; i++) sqlite3_finalize(self->statement[i]);
     sqlite3_close(self->db);
+    if (self->file_fd >= 0) close(self->file_fd);
     if (self->lock_fd >= 0) close(self->lock_fd);
     pthread_mutex_destroy(&self->lock);
     free(self->path);
@@ -497,12 +508,13 @@ cuzk_status zk_journal_open_sqlite(zk_journal **journal, const char *path, cuzk_
     sqlite_journal *self = zk_calloc(1, sizeof *self);
     if (!self) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the journal");
     self->base.ops = &ops;
-    self->lock_fd = -1;
+    self->lock_fd = self->file_fd = -1;
     pthread_mutex_init(&self->lock, NULL);
     self->path = zk_strdup(path);
     if (!self->path) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the journal"));
     ZK_GOTO(zk_journal_lock(&self->lock_fd, path, err));
     ZK_GOTO(zk_journal_db_open(&self->db, path, err));
+    ZK_GOTO(zk_journal_lock_file(&self->file_fd, path, err));
     for (size_t i = 0; i < N_STATEMENTS; i++) {
         int code = sqlite3_prepare_v3(self->db, sql[i], -1, SQLITE_PREPARE_PERSISTENT, &self->statement[i], NULL);
         if (code != SQLITE_OK) ZK_GOTO(zk_journal_fail(self->db, path, "prepare", code, err));

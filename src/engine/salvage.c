@@ -121,13 +121,14 @@ cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *path, const
     cuzk_status status = CUZK_OK;
     salvage s = {.report = report};
     char damaged[PATH_BYTES], spool[PATH_BYTES];
-    int lock_fd = -1;
+    int lock_fd = -1, file_fd = -1;
     *report = (zk_salvage_report){0};
     if ((size_t)snprintf(spool, sizeof spool, "%s%s", spool_dir ? spool_dir : path, spool_dir ? "" : ".spool") >=
         sizeof spool)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the spool folder is too long");
     ZK_GOTO(zk_journal_check_kind(path, err));
     ZK_GOTO(zk_journal_lock(&lock_fd, path, err));
+    if (access(path, F_OK) == 0) ZK_GOTO(zk_journal_lock_file(&file_fd, path, err));
     ZK_GOTO(move_aside(damaged, path, err));
     snprintf(report->damaged_path, sizeof report->damaged_path, "%.*s", (int)sizeof report->damaged_path - 1, damaged);
     ZK_GOTO(zk_journal_db_open(&s.fresh, path, err));
@@ -151,6 +152,7 @@ out:
     sqlite3_finalize(s.insert_partition);
     sqlite3_close(s.old);
     sqlite3_close(s.fresh);
+    if (file_fd >= 0) close(file_fd);
     if (lock_fd >= 0) close(lock_fd);
     return status;
 }

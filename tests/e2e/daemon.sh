@@ -120,8 +120,15 @@ expect "an address that is none" 2 'CUZK_CONNECT: address: found "nowhere"' env 
 expect "nor is this" 2 '\-\-connect: address: found "nowhere"' "$CUZK" status --connect nowhere
 status_port=$(sed -n 's/.*serving the status page.* port=\([0-9]*\).*/\1/p' "$work/log")
 expect "the status page is no gRPC" 4 "speaks HTTP, not gRPC" "$CUZK" status --connect "127.0.0.1:$status_port"
-expect "a second daemon" 4 "journal" "$CUZK" daemon --journal "$work/journal.db" --listen "unix://$work/second.sock" \
-    --srs.param_cache "$work/keys"
+second() { # NAME TEXT options...
+    name=$1 text=$2
+    shift 2
+    expect "$name" 4 "$text" timeout -k 1 20 "$CUZK" daemon --listen "unix://$work/second.sock" --srs.param_cache "$work/keys" "$@"
+}
+second "a second daemon" "journal.db: another process" --journal "$work/journal.db"
+rm "$work/journal.db.lock"
+second "a second daemon without the lock's file" "journal.db: another process" --journal "$work/journal.db"
+second "a second daemon with the first one's spool" "spool: another daemon" --journal "$work/second.db" --journal.spool "$work/journal.db.spool"
 
 sed 's/info/debug/' "$work/cuzk.toml" >"$work/new.toml"
 cat "$work/bad.toml" >"$work/cuzk.toml"

@@ -95,6 +95,17 @@ static void test_journal(void) {
     ZK_CHECK_OK(zk_journal_open_sqlite(&journal, suite_path, &err), err);
     ZK_CHECK(zk_journal_open_sqlite(&second, suite_path, &err) == CUZK_EXHAUSTED);
     ZK_CHECK(strstr(err.message, "journal-a"));
+    /* also when somebody has tidied up */
+    char name[600];
+    snprintf(name, sizeof name, "%s.lock", suite_path);
+    ZK_CHECK(unlink(name) == 0);
+    zk_err_reset(&err);
+    ZK_CHECK(zk_journal_open_sqlite(&second, suite_path, &err) == CUZK_EXHAUSTED);
+    ZK_CHECK(strstr(err.message, "journal-a: another process has the journal open"));
+    zk_salvage_report report;
+    zk_err_reset(&err);
+    ZK_CHECK(zk_engine_salvage(&report, suite_path, NULL, &err) == CUZK_EXHAUSTED);
+    ZK_CHECK(access(suite_path, F_OK) == 0);
     suite_run(journal, reopen, test_path("journal-a.spool"));
 }
 
@@ -277,6 +288,25 @@ static void test_not_writable(void) {
     if (root) ZK_CHECK(seteuid(0) == 0);
 }
 
+/* Two engines never share a spool, whose files without a job in the journal are swept at the start. */
+static void test_spool_locked(void) {
+    char spool[512];
+    zk_engine *first = NULL, *second = NULL;
+    cuzk_err err = {0};
+    snprintf(spool, sizeof spool, "%s", test_path("one-spool"));
+    zk_engine_options options = test_options("spool-1");
+    options.spool_dir = spool;
+    ZK_CHECK_OK(zk_engine_create(&first, &options, &err), err);
+    zk_engine_options other = test_options("spool-2");
+    other.spool_dir = spool;
+    ZK_CHECK(zk_engine_create(&second, &other, &err) == CUZK_EXHAUSTED && !second);
+    ZK_CHECKF(strstr(err.message, "one-spool: another daemon has this spool folder"), "%s", err.message);
+    zk_engine_destroy(first);
+    zk_err_reset(&err);
+    ZK_CHECK_OK(zk_engine_create(&second, &other, &err), err);
+    zk_engine_destroy(second);
+}
+
 /* ---- the rest ---- */
 
 static void test_circuits(void) {
@@ -326,9 +356,11 @@ int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
         ZK_CASE(test_content),        ZK_CASE(test_content_limits),     ZK_CASE(test_journal),
         ZK_CASE(test_salvage_head),   ZK_CASE(test_salvage_first_page), ZK_CASE(test_salvage_page),
-        ZK_CASE(test_damaged_in_use), ZK_CASE(test_spool_gone),         ZK_CASE(test_not_files),
-        ZK_CASE(test_not_writable),   ZK_CASE(test_circuits),           ZK_CASE(test_memory_groups),
+        ZK_CASE(test_damaged_in_use), ZK_CASE(test_spool_gone),         ZK_CASE(test_spool_locked),
+        ZK_CASE(test_not_files),      ZK_CASE(test_not_writable),       ZK_CASE(test_circuits),
+        ZK_CASE(test_memory_groups),
     };
+    if (argc > 1 && strcmp(argv[1], "worker") == 0) return test_worker_main(argc, argv);
     zk_log_set_level(ZK_LOG_OFF);
     test_dir_make();
     int code = zk_test_run(cases, sizeof cases / sizeof cases[0], argc, argv);
