@@ -40,10 +40,6 @@ void zk_synth_insert(zk_synth *s, zk_cell *children, uint32_t arity, const zk_ce
 /* The value whose number is given by bits, least significant first, among 2^n_bits values. */
 zk_cell zk_synth_select(zk_synth *s, const zk_cell *values, const zk_cell *bits, uint32_t n_bits);
 
-/* Poseidon with the tree tag, or with a tag of the caller's. */
-zk_cell zk_synth_poseidon(zk_synth *s, const zk_cell *in, uint32_t arity);
-zk_cell zk_synth_poseidon_tagged(zk_synth *s, const zk_cell *in, uint32_t arity, const zk_fr *tag);
-
 /* Bits of a 32-byte little-endian value, least significant first, into the order in which SHA-256 takes bytes, and
  * back: within each byte the order is reversed; n < 256 bits are filled up with zeros. r may be `bits`. */
 void zk_cells_swap_bytes(zk_cell r[256], const zk_cell *bits, size_t n);

@@ -1,6 +1,7 @@
 #include "circuit/opening.h"
 
 #include "circuit/num.h"
+#include "circuit/poseidon.h"
 
 #define KIB UINT64_C(1024)
 #define MIB (KIB * KIB)

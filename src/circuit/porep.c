@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "circuit/num.h"
+#include "circuit/poseidon.h"
 #include "circuit/sha256.h"
 
 #define LABEL_PARENTS 37 /* parents in the hash of a label, repeated */

@@ -1,6 +1,7 @@
 #include "circuit/post.h"
 
 #include "circuit/num.h"
+#include "circuit/poseidon.h"
 
 /* v is NULL while building. */
 static void sector(zk_synth *s, const zk_opening_shape *tree, uint32_t n_challenges, const zk_post_sector *v) {

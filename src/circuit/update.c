@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "circuit/num.h"
+#include "circuit/poseidon.h"
 #include "circuit/sha256.h"
 
 #define KIB UINT64_C(1024)

@@ -1,6 +1,7 @@
 /* Gadgets: every shape of the small ones, SHA-256 and Poseidon against the hashes themselves. */
 #include "circuit/bits.h"
 #include "circuit/num.h"
+#include "circuit/poseidon.h"
 #include "circuit/sha256.h"
 #include "gadget_run.h"
 #include "hash/poseidon.h"
