@@ -65,7 +65,7 @@ ZK_INLINE uint64_t zk_mac(uint64_t t, uint64_t a, uint64_t b, uint64_t *carry) {
     return (uint64_t)x;
 }
 
-/* r = t - p if t >= p, else t; t < 2p. */
+/* r = t - p if t >= p, else t: reduced for t < 2p. r may be t. */
 ZK_INLINE void zk_limbs_reduce_once(uint64_t *r, const uint64_t *t, const uint64_t *p, const int n) {
     uint64_t s[8];
     unsigned char borrow = 0;

@@ -19,6 +19,8 @@
 
 #define ZK_POSEIDON_MAX_ARITY 64
 #define ZK_POSEIDON_FULL_ROUNDS 8
+#define ZK_POSEIDON_MAX_PARTIAL_ROUNDS 61 /* of all arities */
+#define ZK_POSEIDON_MAX_SBOXES (ZK_POSEIDON_FULL_ROUNDS * (ZK_POSEIDON_MAX_ARITY + 1) + ZK_POSEIDON_MAX_PARTIAL_ROUNDS)
 #define ZK_POSEIDON_BLOCK 4 /* partial rounds done at a time */
 
 typedef struct zk_poseidon_params {
@@ -38,7 +40,7 @@ typedef struct zk_poseidon_params {
  * any thread. Lives until exit. NULL: arity out of range or out of memory. */
 const zk_poseidon_params *zk_poseidon_get(unsigned arity);
 
-/* Number of S-boxes of one permutation: full_rounds * width + partial_rounds. */
+/* Number of S-boxes of one permutation: full_rounds * width + partial_rounds, at most ZK_POSEIDON_MAX_SBOXES. */
 unsigned zk_poseidon_n_sboxes(const zk_poseidon_params *params);
 
 /* Hash of `arity` inputs with the tree tag, or with a tag of the caller's. out may be one of the inputs. */

@@ -8,7 +8,12 @@
 /* Partial rounds for 128 bits of security, by width (RF is 8 for all); from the security inequalities with the
  * designers' margin. */
 static unsigned partial_rounds_of(unsigned width) {
-    return width <= 3 ? 55 : width <= 7 ? 56 : width <= 15 ? 57 : width <= 31 ? 59 : width <= 62 ? 60 : 61;
+    return width <= 3    ? 55
+           : width <= 7  ? 56
+           : width <= 15 ? 57
+           : width <= 31 ? 59
+           : width <= 62 ? 60
+                         : ZK_POSEIDON_MAX_PARTIAL_ROUNDS;
 }
 
 /* ---- Grain LFSR: the state's bit i is bits[(start + i) mod 80] ---- */

@@ -84,17 +84,7 @@ static inline void acc_add(uint64_t acc[5], const zk_fr *a, uint64_t mask) {
 
 static void acc_reduce(zk_fr *r, const uint64_t acc[5]) {
     zk_fr low = {{acc[0], acc[1], acc[2], acc[3]}}, high;
-    for (;;) { /* 2^256 < 3 r: at most twice */
-        uint64_t t[4];
-        unsigned __int128 borrow = 0;
-        for (int i = 0; i < 4; i++) {
-            unsigned __int128 d = (unsigned __int128)low.l[i] - zk_fr_modulus[i] - borrow;
-            t[i] = (uint64_t)d;
-            borrow = d >> 64 & 1;
-        }
-        if (borrow) break;
-        memcpy(low.l, t, sizeof t);
-    }
+    for (int k = 0; k < 2; k++) zk_limbs_reduce_once(low.l, low.l, zk_fr_modulus, 4); /* 2^256 < 3 r */
     /* acc[4] 2^256 as a residue is the Montgomery form of acc[4]. */
     zk_fr_from_u64(&high, acc[4]);
     zk_fr_add(r, &low, &high);

@@ -5,7 +5,8 @@
 void zk_recorder_init(zk_recorder *rec, zk_coefs *coefs) {
     memset(rec, 0, sizeof *rec);
     rec->coefs = coefs;
-    for (int i = -4; i <= 4; i++) zk_fr_from_i64(&rec->small[i + 4], i);
+    for (int i = 0; i < (int)(sizeof rec->small / sizeof *rec->small); i++)
+        zk_fr_from_i64(&rec->small[i], i - (int)ZK_REC_MAX_INT);
 }
 
 void zk_recorder_free(zk_recorder *rec) {
@@ -86,7 +87,7 @@ void zk_lc_add(zk_recorder *rec, zk_lc *lc, zk_lit lit, const zk_fr *coef) {
 }
 
 void zk_lc_add_int(zk_recorder *rec, zk_lc *lc, zk_lit lit, int coef) {
-    zk_lc_add(rec, lc, lit, &rec->small[coef + 4]);
+    zk_lc_add(rec, lc, lit, &rec->small[coef + (int)ZK_REC_MAX_INT]);
 }
 
 void zk_lc_add_lc(zk_recorder *rec, zk_lc *lc, const zk_lc *other, const zk_fr *coef) {

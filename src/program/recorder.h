@@ -11,6 +11,8 @@
 #define ZK_REC_AUX 0x20000000u
 #define ZK_REC_INDEX_MASK 0x0fffffffu
 
+#define ZK_REC_MAX_INT (ZK_N_SMALL_COEFS / 2) /* of zk_lc_add_int */
+
 typedef struct zk_sort_key {
     uint32_t key, pos;
 } zk_sort_key;
@@ -33,7 +35,7 @@ struct zk_recorder {
     ZK_LIST(zk_sort_key) keys; /* for sorting */
     zk_lc_entry *merged;
     size_t merged_cap;
-    zk_fr small[2 * 4 + 1]; /* -4 .. 4 */
+    zk_fr small[2 * ZK_REC_MAX_INT + 1]; /* -ZK_REC_MAX_INT .. ZK_REC_MAX_INT */
     bool failed;
 };
 

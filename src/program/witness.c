@@ -32,9 +32,8 @@ static void report_bad_hint(witness_job *job, uint32_t hint) {
 }
 
 static void poseidon(const zk_program *p, const zk_template *t, const zk_op *op, zk_fr *w) {
-    enum { MAX_SBOXES = ZK_POSEIDON_FULL_ROUNDS * (ZK_POSEIDON_MAX_ARITY + 1) + 128 };
     const zk_poseidon_params *params = zk_poseidon_get(op->n); /* there: the gadget was recorded with it */
-    zk_poseidon_sbox sboxes[MAX_SBOXES];
+    zk_poseidon_sbox sboxes[ZK_POSEIDON_MAX_SBOXES];
     zk_fr in[ZK_POSEIDON_MAX_ARITY], out, *to = w + op->dst;
     for (unsigned i = 0; i < op->n; i++) in[i] = w[t->lits[op->a + i]];
     zk_poseidon_trace(&out, sboxes, params, &p->coefs[op->b], in);

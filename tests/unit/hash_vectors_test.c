@@ -110,7 +110,7 @@ static void test_poseidon_constants(void) {
 static void test_poseidon_hashes(void) {
     zk_json_doc *doc = load("poseidon.json");
     const zk_json_value *instances = get(zk_json_root(doc), "instances");
-    static zk_poseidon_sbox sboxes[(ZK_POSEIDON_MAX_ARITY + 1) * ZK_POSEIDON_FULL_ROUNDS + 64];
+    static zk_poseidon_sbox sboxes[ZK_POSEIDON_MAX_SBOXES];
     for (size_t i = 0; i < zk_json_count(instances); i++) {
         const zk_json_value *instance = zk_json_element_of(instances, i), *cases = get(instance, "cases");
         const zk_poseidon_params *p = zk_poseidon_get((unsigned)get_u64(instance, "arity"));
