@@ -1,9 +1,8 @@
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/bytes.h"
 #include "filecoin/first_failure.h"
+#include "filecoin/found_expected.h"
 #include "filecoin/merkle.h"
 #include "filecoin/post.h"
 
@@ -45,20 +44,14 @@ static cuzk_status fail(zk_post_failure *at, zk_post_check check, const char *fo
 
 static cuzk_status check_node(zk_post_failure *at, zk_post_check check, const uint8_t found[32],
                               const uint8_t expected[32], cuzk_err *err) {
-    char a[65], b[65];
-    if (memcmp(found, expected, 32) == 0) return CUZK_OK;
-    zk_hex_encode(a, found, 32);
-    zk_hex_encode(b, expected, 32);
-    return fail(at, check, a, b, err);
+    zk_found_expected text;
+    return zk_nodes_differ(&text, found, expected) ? fail(at, check, text.found, text.expected, err) : CUZK_OK;
 }
 
 static cuzk_status check_number(zk_post_failure *at, zk_post_check check, uint64_t found, uint64_t expected,
                                 cuzk_err *err) {
-    char a[24], b[24];
-    if (found == expected) return CUZK_OK;
-    snprintf(a, sizeof a, "%" PRIu64, found);
-    snprintf(b, sizeof b, "%" PRIu64, expected);
-    return fail(at, check, a, b, err);
+    zk_found_expected text;
+    return zk_numbers_differ(&text, found, expected) ? fail(at, check, text.found, text.expected, err) : CUZK_OK;
 }
 
 static cuzk_status check_sector(zk_post_failure *at, const context *c, cuzk_err *err) {

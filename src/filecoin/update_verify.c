@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/bytes.h"
 #include "filecoin/first_failure.h"
+#include "filecoin/found_expected.h"
 #include "filecoin/labels.h"
 #include "filecoin/merkle.h"
 #include "filecoin/update.h"
@@ -50,19 +50,13 @@ static cuzk_status fail(place *p, zk_update_check check, const char *found, cons
 }
 
 static cuzk_status check_number(place *p, zk_update_check check, uint64_t found, uint64_t expected) {
-    char a[24], b[24];
-    if (found == expected) return CUZK_OK;
-    snprintf(a, sizeof a, "%" PRIu64, found);
-    snprintf(b, sizeof b, "%" PRIu64, expected);
-    return fail(p, check, a, b);
+    zk_found_expected text;
+    return zk_numbers_differ(&text, found, expected) ? fail(p, check, text.found, text.expected) : CUZK_OK;
 }
 
 static cuzk_status check_node(place *p, zk_update_check check, const uint8_t found[32], const uint8_t expected[32]) {
-    char a[65], b[65];
-    if (memcmp(found, expected, 32) == 0) return CUZK_OK;
-    zk_hex_encode(a, found, 32);
-    zk_hex_encode(b, expected, 32);
-    return fail(p, check, a, b);
+    zk_found_expected text;
+    return zk_nodes_differ(&text, found, expected) ? fail(p, check, text.found, text.expected) : CUZK_OK;
 }
 
 /* ---- one challenge ---- */
