@@ -6,23 +6,13 @@
  * Operations that take long are measured one way only. Each figure is the minimum, median and maximum of 21 runs of
  * about two milliseconds.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
+#include "bench.h"
 #include "curve/curve.h"
 #include "pairing/pairing.h"
 #include "pairing/tower.h"
 
 #define N_RUNS 21
 #define STREAMS 8
-
-static double now_ns(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 /* Operands, filled anew before each measurement. */
 static zk_fr fr[STREAMS], fr_b;
@@ -151,28 +141,23 @@ static const op ops[] = {
     OP1(product_4),
 };
 
-static int compare(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void measure(const char *variant, const op *o) {
     double runs[N_RUNS];
     size_t n = STREAMS;
     fill();
     for (;;) { /* warm up, and find how many fill two milliseconds */
-        double start = now_ns();
+        double start = bench_now();
         o->run(n);
-        double took = now_ns() - start;
-        if (took > 2e6 || n > (size_t)1 << 40) break;
-        n = took < 1e5 ? 8 * n : 2 * n;
+        double took = bench_now() - start;
+        if (took > 2e-3 || n > (size_t)1 << 40) break;
+        n = took < 1e-4 ? 8 * n : 2 * n;
     }
     for (int i = 0; i < N_RUNS; i++) {
-        double start = now_ns();
+        double start = bench_now();
         o->run(n);
-        runs[i] = (now_ns() - start) / (double)n;
+        runs[i] = (bench_now() - start) * 1e9 / (double)n;
     }
-    qsort(runs, N_RUNS, sizeof runs[0], compare);
+    qsort(runs, N_RUNS, sizeof runs[0], bench_compare);
     printf("%-9s %-18s %-12s %10.1f %10.1f %10.1f\n", variant, o->name, o->mode, runs[0], runs[N_RUNS / 2],
            runs[N_RUNS - 1]);
     fflush(stdout);

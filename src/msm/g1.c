@@ -28,7 +28,7 @@
 #define ENDOMORPHISM 1
 #define WINDOW_BITS_MOST 19
 
-/* From so many points on code in lanes is faster (Zen 4, bench/ifma_bench). */
+/* From so many points on code in lanes is faster (Zen 4, bench/lanes_bench). */
 #define LANES_MSM_MIN 128
 #define LANES_SUM_MIN 512
 #define LANES_ACTIVE() zk_msm_g1_lanes_at(0)

@@ -1,7 +1,4 @@
 cuzk_test(test_lanes_msm ${CMAKE_CURRENT_LIST_DIR}/lanes_msm_test.c LINK zk_msm)
-
-add_executable(ifma_bench EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/ifma_bench.c)
-target_link_libraries(ifma_bench PRIVATE cuzk_flags zk_msm zk_ntt)
 cuzk_test(test_lanes_ntt ${CMAKE_CURRENT_LIST_DIR}/lanes_ntt_test.c LINK zk_ntt)
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

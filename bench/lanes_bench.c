@@ -1,36 +1,20 @@
 /* The fastest kernels in lanes that this CPU and CUZK_CPU allow (ifma, avx2) beside the scalar ones.
  *
- *   ifma_bench WHAT [LOG2_N] [THREADS] [REPEAT] [WINDOW_BITS]
+ *   cuzk_bench_lanes WHAT [LOG2_N] [THREADS] [REPEAT] [WINDOW_BITS]
  *   WHAT: g1 g2 (multi-scalar multiplication), sum1 sum2 (masked sum, half the bits set), table1 subsets1 (subset
  * tables: making one, the masked sum with it), fixed1 fixed2 (multiples of one base), ntt intt quotient; a trailing s
  * asks for the scalar code ("g1s")
  *
  * Prints the least wall and CPU time of the repetitions; CPU time counts all threads and suffers less from neighbours.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
+#include "bench.h"
 #include "base/alloc.h"
-#include "base/mem.h"
 #include "msm/lanes/lanes.h"
 #include "msm/plan.h"
 #include "ntt/ntt.h"
 
-static double seconds(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static uint64_t state = 1;
-static uint64_t random_word(void) {
-    uint64_t z = (state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
+static uint64_t random_word(void) { return bench_rand(&state); }
 
 typedef struct bench {
     zk_pool *pool;
@@ -119,23 +103,31 @@ static cuzk_status run_quotient(bench *b) {
     return CUZK_OK;
 }
 
-static const struct {
+static const struct kind {
     const char *name;
     cuzk_status (*run)(bench *b);
-} benches[] = {{"g1", run_g1},
-               {"g2", run_g2},
-               {"sum1", run_sum1},
-               {"sum2", run_sum2},
-               {"table1", run_table1},
-               {"subsets1", run_subsets1},
-               {"fixed1", run_fixed1},
-               {"fixed2", run_fixed2},
-               {"ntt", run_ntt},
-               {"intt", run_intt},
-               {"quotient", run_quotient}};
+    enum { IN_G1, IN_G2, VECTORS } input;
+    bool lanes_only; /* there is no scalar code for it */
+} kinds[] = {{"g1", run_g1, IN_G1},
+             {"g2", run_g2, IN_G2},
+             {"sum1", run_sum1, IN_G1},
+             {"sum2", run_sum2, IN_G2},
+             {"table1", run_table1, IN_G1, true},
+             {"subsets1", run_subsets1, IN_G1, true},
+             {"fixed1", run_fixed1, IN_G1},
+             {"fixed2", run_fixed2, IN_G2},
+             {"ntt", run_ntt, VECTORS},
+             {"intt", run_intt, VECTORS},
+             {"quotient", run_quotient, VECTORS}};
+
+/* The kind of a name without its trailing s; NULL: there is none. */
+static const struct kind *kind_of(const char *name, size_t length) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strncmp(name, kinds[i].name, length) == 0 && !kinds[i].name[length]) return &kinds[i];
+    return NULL;
+}
 
 static cuzk_status make_vectors(bench *b, unsigned log2_n) {
-    if (b->scalar_code && setenv("CUZK_CPU", "adx", 1) != 0) return CUZK_OUT_OF_MEMORY;
     cuzk_status status = zk_ntt_domain_create(&b->domain, log2_n, b->pool, &b->err);
     for (int v = 0; v < 3 && status == CUZK_OK; v++) {
         void *block;
@@ -177,40 +169,43 @@ static cuzk_status make_inputs(bench *b, bool g2) {
     return status;
 }
 
+static void check(cuzk_status status, const bench *b) {
+    if (status == CUZK_OK) return;
+    fprintf(stderr, "%s\n", b->err.message);
+    exit(1);
+}
+
+static void measure(bench *b, const struct kind *kind, const char *what, unsigned repeat) {
+    double wall = 1e9, cpu = 1e9;
+    for (unsigned i = 0; i < repeat; i++) {
+        const double wall_start = bench_now(), cpu_start = bench_cpu_now();
+        check(kind->run(b), b);
+        const double w = bench_now() - wall_start, c = bench_cpu_now() - cpu_start;
+        if (w < wall) wall = w;
+        if (c < cpu) cpu = c;
+    }
+    printf("%s n %zu threads %u: wall %.2f ms, cpu %.2f ms, %.1f ns a point (cpu)\n", what, b->n,
+           zk_pool_n_threads(b->pool), wall * 1e3, cpu * 1e3, cpu * 1e9 / (double)b->n);
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "g1";
-    bench b = {.n = (size_t)1 << (argc > 2 ? atoi(argv[2]) : 16),
-               .window_bits = argc > 5 ? (unsigned)atoi(argv[5]) : 0};
-    int repeat = argc > 4 ? atoi(argv[4]) : 5;
+    const unsigned log2_n = bench_arg(argc, argv, 2, 16);
+    bench b = {.n = (size_t)1 << log2_n, .window_bits = bench_arg(argc, argv, 5, 0)};
     size_t length = strlen(what);
-    b.scalar_code = what[length - 1] == 's';
-    length -= b.scalar_code;
+    b.scalar_code = length > 0 && what[length - 1] == 's';
+    const struct kind *kind = kind_of(what, length - b.scalar_code);
+    if (!kind || (b.scalar_code && kind->lanes_only)) {
+        fprintf(stderr, "%s: no such measurement\n", what);
+        return 2;
+    }
+    if (b.scalar_code && setenv("CUZK_CPU", "adx", 1) != 0) return 1; /* what has no entry of its own asks for it */
     if (!b.scalar_code && !zk_msm_g1_lanes_at(0)) {
         fprintf(stderr, "this machine, or CUZK_CPU, has neither AVX-512 IFMA nor AVX2\n");
         return 1;
     }
-    bool vectors = strncmp(what, "ntt", 3) == 0 || strncmp(what, "intt", 4) == 0 || strncmp(what, "quo", 3) == 0;
-    if (zk_pool_create(&b.pool, argc > 3 ? (unsigned)atoi(argv[3]) : 1, &b.err) != CUZK_OK ||
-        (vectors ? make_vectors(&b, argc > 2 ? (unsigned)atoi(argv[2]) : 16)
-                 : make_inputs(&b, what[length - 1] == '2')) != CUZK_OK) {
-        fprintf(stderr, "%s\n", b.err.message);
-        return 1;
-    }
-    for (size_t k = 0; k < sizeof benches / sizeof benches[0]; k++) {
-        if (strncmp(what, benches[k].name, length) != 0 || benches[k].name[length]) continue;
-        double wall = 1e9, cpu = 1e9;
-        for (int i = 0; i < repeat; i++) {
-            double wall_start = seconds(CLOCK_MONOTONIC), cpu_start = seconds(CLOCK_PROCESS_CPUTIME_ID);
-            if (benches[k].run(&b) != CUZK_OK) {
-                fprintf(stderr, "%s\n", b.err.message);
-                return 1;
-            }
-            double w = seconds(CLOCK_MONOTONIC) - wall_start, c = seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu_start;
-            if (w < wall) wall = w;
-            if (c < cpu) cpu = c;
-        }
-        printf("%s n %zu threads %u: wall %.2f ms, cpu %.2f ms, %.1f ns a point (cpu)\n", what, b.n,
-               zk_pool_n_threads(b.pool), wall * 1e3, cpu * 1e3, cpu * 1e9 / (double)b.n);
-    }
+    check(zk_pool_create(&b.pool, bench_arg(argc, argv, 3, 1), &b.err), &b);
+    check(kind->input == VECTORS ? make_vectors(&b, log2_n) : make_inputs(&b, kind->input == IN_G2), &b);
+    measure(&b, kind, what, bench_arg(argc, argv, 4, 5));
     return 0;
 }
