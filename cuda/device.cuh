@@ -157,9 +157,9 @@ struct zk_cuda {
     char *pinned[zk::MAX_LANES]{};
     zk::staging_buffers staging;
     zk::ntt_tables ntt;
-    zk_cuda_msm_way preferred[2][zk::MAX_LOG2_POINTS]{}; /* by group and log2 of the points */
-    unsigned tune_windows = 0, tune_entries = 0, tune_lanes = 0, tune_threads = 0;
-    unsigned tune_hashes = 0, tune_blocks = 0;
+    zk_cuda_msm_way preferred[2][zk::MAX_LOG2_POINTS]{};                           /* by group and log2 of the points */
+    unsigned tune_windows = 0, tune_entries = 0, tune_lanes = 0, tune_threads = 0; /* zk_cuda_msm_tune; 0: the rule */
+    unsigned tune_hashes = 0, tune_blocks = 0;                                     /* zk_cuda_synthesis_tune */
 };
 
 namespace zk {

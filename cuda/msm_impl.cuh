@@ -6,11 +6,13 @@
 
 namespace zk {
 
-/* Denominators a thread multiplies together. More threads than the chip holds at once even out the end of a launch;
- * more pairs a thread make inversions rarer. */
+/* Threads of a round, each of which multiplies the denominators of its pairs together. More threads than the chip holds
+ * at once even out the end of a launch; more pairs a thread make inversions rarer. */
+constexpr u32 ADD_THREADS_MOST = 1024; /* a multiprocessor */
 inline u32 add_threads_most(const zk_cuda *d) {
-    return (u32)d->multiprocessors * (d->tune_threads ? d->tune_threads : 1024);
+    return (u32)d->multiprocessors * (d->tune_threads ? d->tune_threads : ADD_THREADS_MOST);
 }
+/* Eight pairs a thread or more where there are as many; four, on a quarter of the threads, where a round is short. */
 inline u32 add_threads_for(const zk_cuda *d, u32 n_pairs) {
     const u32 full = add_threads_most(d), few = full / 4;
     if (n_pairs >= full * 8) return full;
@@ -23,7 +25,7 @@ inline u32 invert_share(u32 threads) {
     return share < 1 ? 1 : share > 32 ? 32 : share;
 }
 
-constexpr u32 MAX_CHAIN_ROUNDS = 128;
+constexpr u32 MAX_CHAIN_ROUNDS = 128; /* more than the rounds over buckets and lines together */
 
 /* Buffers of one chain of rounds. */
 template <class F> struct add_chain {
@@ -32,7 +34,7 @@ template <class F> struct add_chain {
     const affine<F> *bases;
     const uint4 *base_x = nullptr; /* see point_source, also for more and split */
     const affine<F> *more = nullptr;
-    u32 split = 0xffffffffu;
+    u32 split = BEYOND;
     uint4 *pool = nullptr; /* sums, planes of pool_size */
     u32 pool_used = 0, pool_size;
     uint4 *prefix;        /* [planes_of<F> * most pairs of a round] */
@@ -144,7 +146,7 @@ struct workspace_piece {
 /* ---- masked sum ----
  * The refs of the set bits are added in pairs, round after round, until few enough points are left for mixed additions.
  * Only a multiple of 2^rounds refs goes into the rounds, the few others are left to the end. */
-constexpr u32 SUM_BLOCKS = 264;
+constexpr u32 SUM_BLOCKS = 264; /* two for each multiprocessor of an H200; the host adds their sums */
 #if defined(ZK_CUDA_EMULATE)
 constexpr u32 SUM_DIRECT = 1u << 10; /* so that tests take both ways */
 constexpr size_t SUM_SLICE_UNIT = 64;

@@ -21,6 +21,7 @@ namespace zk {
 
 constexpr u32 REF_NEG = 0x80000000u, REF_POOL = 0x40000000u, REF_INDEX = 0x3fffffffu, REF_NONE = 0xffffffffu;
 constexpr u32 MAX_POINTS = 1u << 30;
+constexpr u32 BEYOND = 0xffffffffu; /* greater than any index or number of pairs */
 constexpr int ADD_THREADS = 128;
 
 /* Intermediate values lie in planes of 16 bytes: piece k of element i at plane[k stride + i], so that neighbouring
@@ -65,7 +66,7 @@ template <class F> struct point_source {
     u32 pool_size;
     const uint4 *base_x;
     const affine<F> *more = nullptr;
-    u32 split = 0xffffffffu;
+    u32 split = BEYOND;
 
     struct place {
         const uint4 *p;
@@ -110,7 +111,7 @@ template <class F> struct point_source {
 struct pair_list {
     const uint2 *pairs;
     u32 first;
-    u32 near = 0xffffffffu, far = 0;
+    u32 near = BEYOND, far = 0;
     ZK_HD uint2 get(u32 i) const {
         if (pairs) return pairs[i];
         const u32 one = i < near ? first + 2 * i : far + i;

@@ -287,7 +287,7 @@ template <class F> void lanes_open(msm_job<F> *job, const affine<F> *bases, cons
         c.apart = true;
         c.beside = job->config.lanes > 1;
         c.more = more;
-        c.split = more ? (u32)job->stride : 0xffffffffu;
+        c.split = more ? (u32)job->stride : BEYOND;
         l->host_rounds = (u32 *)(d->pinned[i] + PINNED_BINS);
         for (u32 k = 0; k < 2; k++) {
             l->host_sums[k] = (xyzz<F> *)(d->pinned[i] + PINNED_BINS + PINNED_ROUNDS + k * PINNED_SUMS);

@@ -49,7 +49,8 @@ inline u32 hexagon_lines(line_shape *s, const hexagons &h, u32 windows, u32 firs
     s->column0 = 0;
     return rounds;
 }
-/* Blocks that sum the folded half of the last digit's buckets; the host adds theirs. */
+/* Blocks that sum the folded half of the last digit's buckets; the host adds theirs. One a multiprocessor of an H200,
+ * fewer where a block would have less than FOLDED_SHARE buckets. */
 constexpr u32 FOLDED_BLOCKS = 132, FOLDED_SHARE = 1024;
 inline u32 folded_blocks(const line_shape &s) {
     const u32 blocks = ceil_div(s.rows * s.columns, FOLDED_SHARE);

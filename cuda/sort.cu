@@ -100,9 +100,10 @@ __global__ void __launch_bounds__(SORT_THREADS) bin_offsets(u32 *start, u32 *cur
 }
 
 constexpr u32 NO_RANK = 0xffffffffu; /* of what is not there */
+constexpr u32 ALL_BITS = 0xffffffffu;
 
-/* Moves the items that load(j, &item) gives (false: none) to out, each behind those that its bin's cursor has counted.
- * They go through shared memory, so that what a bin gets is written together. */
+/* Moves the items that load(j, &item) gives (false: none) to out, each behind those that its bin's cursor has counted;
+ * the bin is (key >> shift) & mask. They go through shared memory, so that what a bin gets is written together. */
 template <class Load>
 __device__ inline void split_tile(uint2 *out, u32 *cursor, u32 shift, u32 mask, const Load &load) {
     __shared__ uint2 staged[SORT_TILE];
@@ -141,7 +142,7 @@ __global__ void __launch_bounds__(SORT_THREADS)
     const u32 from = blockIdx.x % tiles * SORT_TILE + threadIdx.x, half = 1u << (w.width - 1);
     const u32 *limb = limbs + (size_t)(w.bit / 32) * n;
     const bool two = reaches_next(w.bit, w.width);
-    split_tile(entries, cursor, bin_shift, 0xffffffffu, [&](u32 j, uint2 *item) {
+    split_tile(entries, cursor, bin_shift, ALL_BITS, [&](u32 j, uint2 *item) {
         const u32 i = from + j * SORT_THREADS;
         if (i >= n) return false;
         const u32 digit = bits_of(limb[i], two ? limb[(size_t)n + i] : 0, w.bit, w.width);
@@ -157,7 +158,7 @@ __global__ void __launch_bounds__(SORT_THREADS)
     const unit_window w = windows.at[blockIdx.x / tiles];
     const u32 from = blockIdx.x % tiles * SORT_TILE + threadIdx.x;
     codes += (size_t)w.bit * n;
-    split_tile(entries, cursor, bin_shift, 0xffffffffu, [&](u32 j, uint2 *item) {
+    split_tile(entries, cursor, bin_shift, ALL_BITS, [&](u32 j, uint2 *item) {
         const u32 i = from + j * SORT_THREADS;
         if (i >= n) return false;
         const u32 code = codes[i];

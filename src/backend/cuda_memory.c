@@ -146,23 +146,25 @@ static size_t key_bytes(const zk_proof_shape *shape) {
 /* Additions of a masked sum, in those of G1. About half of the bits of long lists are set: 0.478 to 0.503 of those of
  * PoRep and empty sector updates; lists of the other circuits, 0.36 to 0.48, are short. */
 static double additions(const zk_proof_shape *shape, unsigned sum, unsigned together) {
-    double weight = shape->sum[sum].group == ZK_G1 ? 1 : 3.5;
+    const double in_g2 = 3.5;
+    double weight = shape->sum[sum].group == ZK_G1 ? 1 : in_g2;
     return weight * (double)shape->sum[sum].n / (together > 1 ? together : 2);
 }
 
 /* Which lists of bit points become signed sums of how many: each time what saves most additions a byte. More than three
  * together save little, so that they may take half of what is left. */
 static void choose_signs(unsigned together[ZK_PROOF_MAX_SUMS], const zk_proof_shape *shape, size_t room) {
+    enum { USUAL = 3 };
     for (unsigned i = 0; i < shape->n_sums; i++) together[i] = 1;
     for (;;) {
         double best = 0;
         unsigned best_sum = 0, best_k = 0;
         for (unsigned i = 0; i < shape->n_sums; i++)
-            for (unsigned k = together[i] < 3 ? 3 : together[i] + 1; k <= ZK_CUDA_SIGNS_MOST; k++) {
+            for (unsigned k = together[i] < USUAL ? USUAL : together[i] + 1; k <= ZK_CUDA_SIGNS_MOST; k++) {
                 if (!shape->sum[i].masked || !zk_cuda_signs_pay(shape->sum[i].n, k)) continue;
                 size_t more = points_bytes(shape, i, k) - points_bytes(shape, i, together[i]);
                 double saves = additions(shape, i, together[i]) - additions(shape, i, k);
-                if (more > (k > 3 ? room / 2 : room) || saves <= best * (double)more) continue;
+                if (more > (k > USUAL ? room / 2 : room) || saves <= best * (double)more) continue;
                 best = saves / (double)more;
                 best_sum = i;
                 best_k = k;

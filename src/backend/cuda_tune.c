@@ -9,7 +9,11 @@
 #include "base/cancel.h"
 #include "base/span.h"
 
-enum { CHUNK = 1 << 16, MAX_RUNS = 25 };
+enum {
+    CHUNK = 1 << 16, /* scalars made at once */
+    MAX_RUNS = 25,
+    MAX_LOG2_POINTS = 29, /* the kernels take fewer than 2^30 */
+};
 
 typedef union point {
     zk_g1_affine g1;
@@ -142,40 +146,61 @@ typedef struct search {
 } search;
 
 /* Anything but the rule must be worth it. */
+#define WORTH 0.99 /* of the time so far */
 static cuzk_status try_way(search *s, zk_cuda_msm_way way, cuzk_err *err) {
     double ms;
     ZK_TRY(measure(&ms, &s->expected, false, s->bench, s->n, way, err));
-    if (ms > 0 && ms < 0.99 * s->best_ms) {
+    if (ms > 0 && ms < WORTH * s->best_ms) {
         s->best = way;
         s->best_ms = ms;
     }
     return CUZK_OK;
 }
 
+/* Numbers of windows near that of the rule, of both kinds. */
+static cuzk_status try_windows(search *s, cuzk_err *err) {
+    enum { LEAST = 10, REACH = 2 };
+    unsigned windows = complete(s->bench, s->n, s->best).windows, count = windows % ZK_CUDA_HEXAGONS;
+    unsigned from = count < LEAST + REACH ? LEAST : count - REACH;
+    for (unsigned kind = 0; kind <= ZK_CUDA_HEXAGONS; kind += ZK_CUDA_HEXAGONS) /* of signed digits, of hexagons */
+        for (unsigned k = from; k <= count + REACH; k++)
+            if (kind + k != windows) ZK_TRY(try_way(s, (zk_cuda_msm_way){.windows = kind + k}, err));
+    return CUZK_OK;
+}
+
+static cuzk_status try_lanes(search *s, cuzk_err *err) {
+    static const unsigned lanes[] = {1, 2, 3, 4, 6};
+    zk_cuda_msm_way from = s->best;
+    for (unsigned k = 0; k < sizeof lanes / sizeof lanes[0]; k++) {
+        zk_cuda_msm_way way = {from.windows, 0, lanes[k]};
+        if (complete(s->bench, s->n, from).lanes != lanes[k]) ZK_TRY(try_way(s, way, err));
+    }
+    return CUZK_OK;
+}
+
+/* A quarter to twice the entries of a range. */
+static cuzk_status try_entries(search *s, cuzk_err *err) {
+    enum { LEAST = 1 << 10 };
+    zk_cuda_msm_way from = s->best;
+    unsigned entries = complete(s->bench, s->n, from).entries;
+    for (unsigned k = entries / 4; k <= entries * 2 && k >= LEAST; k *= 2)
+        if (k != entries) ZK_TRY(try_way(s, (zk_cuda_msm_way){from.windows, k, from.lanes}, err));
+    return CUZK_OK;
+}
+
+/* Whole microseconds, so that files stay readable. */
+static double rounded_ms(double ms) { return (double)(uint64_t)(ms * 1000 + 0.5) / 1000; }
+
 /* Windows, then lanes, then entries, each with the best of those before. */
 static cuzk_status measure_size(zk_tuning_entry *entry, const bench *b, unsigned log2_n, cuzk_err *err) {
-    static const unsigned lanes[] = {1, 2, 3, 4, 6};
     search s = {.bench = b, .n = (size_t)1 << log2_n};
     ZK_TRY(measure(&s.best_ms, &s.expected, true, b, s.n, s.best, err));
     double rule_ms = s.best_ms;
-    unsigned windows = complete(b, s.n, s.best).windows;
-    unsigned count = windows % ZK_CUDA_HEXAGONS;
-    for (unsigned kind = 0; kind <= ZK_CUDA_HEXAGONS; kind += ZK_CUDA_HEXAGONS) /* of signed digits, of hexagons */
-        for (unsigned k = count < 12 ? 10 : count - 2; k <= count + 2; k++)
-            if (kind + k != windows) ZK_TRY(try_way(&s, (zk_cuda_msm_way){.windows = kind + k}, err));
-    zk_cuda_msm_way from = s.best;
-    for (unsigned k = 0; k < sizeof lanes / sizeof lanes[0]; k++) {
-        zk_cuda_msm_way way = {from.windows, 0, lanes[k]};
-        if (complete(b, s.n, from).lanes != lanes[k]) ZK_TRY(try_way(&s, way, err));
-    }
-    from = s.best;
-    unsigned entries = complete(b, s.n, from).entries;
-    for (unsigned k = entries / 4; k <= entries * 2 && k >= 1 << 10; k *= 2)
-        if (k != entries) ZK_TRY(try_way(&s, (zk_cuda_msm_way){from.windows, k, from.lanes}, err));
-    /* whole microseconds, so that files stay readable */
-    s.best_ms = (double)(uint64_t)(s.best_ms * 1000 + 0.5) / 1000;
-    rule_ms = (double)(uint64_t)(rule_ms * 1000 + 0.5) / 1000;
-    *entry = (zk_tuning_entry){b->group, log2_n, s.best.windows, s.best.entries, s.best.lanes, s.best_ms, rule_ms};
+    ZK_TRY(try_windows(&s, err));
+    ZK_TRY(try_lanes(&s, err));
+    ZK_TRY(try_entries(&s, err));
+    *entry = (zk_tuning_entry){
+        b->group, log2_n, s.best.windows, s.best.entries, s.best.lanes, rounded_ms(s.best_ms), rounded_ms(rule_ms)};
     return CUZK_OK;
 }
 
@@ -210,9 +235,9 @@ cuzk_status zk_tuning_measure(zk_tuning *tuning, zk_backend *backend, unsigned f
     const zk_cuda_msm_way rule = {0};
     const time_t now = time(NULL);
     struct tm utc;
-    if (from > to || to > 29 || runs == 0 || runs > MAX_RUNS)
-        return ZK_FAIL(err, CUZK_USAGE, "tune: 2^%u to 2^%u points, %u runs: expected at most 2^29 and %d", from, to,
-                       runs, MAX_RUNS);
+    if (from > to || to > MAX_LOG2_POINTS || runs == 0 || runs > MAX_RUNS)
+        return ZK_FAIL(err, CUZK_USAGE, "tune: 2^%u to 2^%u points, %u runs: expected at most 2^%d and %d", from, to,
+                       runs, MAX_LOG2_POINTS, MAX_RUNS);
     *tuning = (zk_tuning){0};
     snprintf(tuning->device, sizeof tuning->device, "%s", zk_cuda_name(device));
     snprintf(tuning->driver, sizeof tuning->driver, "%u.%u", zk_cuda_driver(device) / 1000,
@@ -220,7 +245,8 @@ cuzk_status zk_tuning_measure(zk_tuning *tuning, zk_backend *backend, unsigned f
     if (gmtime_r(&now, &utc)) strftime(tuning->date, sizeof tuning->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
     for (int group = ZK_G1; group <= ZK_G2; group++) {
         bench b = {.device = device, .group = (zk_group)group, .runs = runs};
-        for (unsigned k = 0; k < 30; k++) zk_cuda_msm_prefer(device, group, k, rule); /* not by an older table */
+        for (unsigned k = 0; k <= MAX_LOG2_POINTS; k++)
+            zk_cuda_msm_prefer(device, group, k, rule); /* not by an older table */
         ZK_TRY(measure_group(tuning, &b, from, to, report, report_ctx, err));
     }
     if (tuning->n == 0)
