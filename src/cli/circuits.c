@@ -16,19 +16,6 @@ cuzk_status cli_kind(zk_proof_kind *kind, const char *name, cuzk_err *err) {
     return CUZK_OK;
 }
 
-cuzk_status cli_circuit_program(zk_program **program, zk_proof_kind kind, uint64_t sector_bytes, cuzk_err *err) {
-    const zk_kind_ops *ops = NULL;
-    ZK_TRY(zk_kind_get(&ops, kind, err));
-    return ops->program(program, sector_bytes, err);
-}
-
-cuzk_status cli_circuit_identifier(char identifier[ZK_IDENTIFIER_MAX], zk_proof_kind kind, uint64_t sector_bytes,
-                                   cuzk_err *err) {
-    const zk_kind_ops *ops = NULL;
-    ZK_TRY(zk_kind_get(&ops, kind, err));
-    return ops->identifier(identifier, sector_bytes, err);
-}
-
 cuzk_status cli_circuit_of_key(zk_proof_kind *kind, uint64_t *sector_bytes, const char *params_path, cuzk_err *err) {
     const char *slash = strrchr(params_path, '/'), *name = slash ? slash + 1 : params_path;
     char identifier[ZK_IDENTIFIER_MAX], expected[ZK_IDENTIFIER_MAX + 16];
@@ -36,7 +23,7 @@ cuzk_status cli_circuit_of_key(zk_proof_kind *kind, uint64_t *sector_bytes, cons
         for (unsigned log2_bytes = 11; log2_bytes <= 36; log2_bytes++) {
             *kind = (zk_proof_kind)k;
             *sector_bytes = UINT64_C(1) << log2_bytes;
-            if (cli_circuit_identifier(identifier, *kind, *sector_bytes, NULL) != CUZK_OK) continue;
+            if (zk_kind_identifier(identifier, *kind, *sector_bytes, NULL) != CUZK_OK) continue;
             zk_parameter_file_name(expected, identifier, ".params");
             if (strcmp(name, expected) == 0) return CUZK_OK;
         }

@@ -1,20 +1,12 @@
-/* Circuits by kind and sector size: the program and the name of its key files. */
+/* Circuits as the command line names them: kinds, and the names of their key files. */
 #ifndef ZK_CLI_CIRCUITS_H
 #define ZK_CLI_CIRCUITS_H
 
-#include "filecoin/registered.h"
-#include "filecoin/request.h"
-#include "program/program.h"
+#include "filecoin/kinds.h"
 
 /* Kind from its name on the command line: USAGE if there is none. */
 cuzk_status cli_kind(zk_proof_kind *kind, const char *name, cuzk_err *err) ZK_MUST_USE;
 
-/* Builds the circuit's program. UNSUPPORTED: kind or size. */
-cuzk_status cli_circuit_program(zk_program **program, zk_proof_kind kind, uint64_t sector_bytes,
-                                cuzk_err *err) ZK_MUST_USE;
-/* Name of the key files without "v28-" and suffix. */
-cuzk_status cli_circuit_identifier(char identifier[ZK_IDENTIFIER_MAX], zk_proof_kind kind, uint64_t sector_bytes,
-                                   cuzk_err *err) ZK_MUST_USE;
 /* The circuit whose parameter file has this name, in any folder. USAGE: none has. */
 cuzk_status cli_circuit_of_key(zk_proof_kind *kind, uint64_t *sector_bytes, const char *params_path,
                                cuzk_err *err) ZK_MUST_USE;

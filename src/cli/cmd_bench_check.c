@@ -2,7 +2,6 @@
 #include "cli/bench.h"
 #include "cli/commands.h"
 #include "cli/job.h"
-#include "cli/partitions.h"
 
 typedef struct check_run {
     zk_job *job;
@@ -11,7 +10,7 @@ typedef struct check_run {
 
 static cuzk_status check_once(void *ctx, cuzk_err *err) {
     const check_run *run = ctx;
-    return cli_job_check(run->job, run->pool, err);
+    return zk_job_require(run->job, run->pool, err);
 }
 
 static int run_check(const cli_command *self, int argc, char **argv) {

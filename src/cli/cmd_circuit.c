@@ -78,7 +78,7 @@ static cuzk_status digest(const circuit_args *args, zk_pool *pool, const zk_prog
         ZK_TRY(zk_post_circuit(&shape, identifier, args->kind == ZK_KIND_WINNING ? ZK_POST_WINNING : ZK_POST_WINDOW,
                                args->sector_bytes, err));
     else
-        ZK_TRY(cli_circuit_identifier(identifier, args->kind, args->sector_bytes, err));
+        ZK_TRY(zk_kind_identifier(identifier, args->kind, args->sector_bytes, err));
     /* as the listed circuits have it: finer for small ones */
     uint32_t every = args->rows_per_checkpoint          ? (uint32_t)args->rows_per_checkpoint
                      : args->sector_bytes <= (8u << 20) ? 1u << 16
@@ -135,7 +135,7 @@ static int run(const cli_command *self, int argc, char **argv, bool with_checkpo
     if (help) goto out;
     ZK_GOTO(cli_kind(&args.kind, args.kind_name, &err));
     ZK_GOTO(cli_work_start(&args.work, &pool, &err));
-    ZK_GOTO(cli_circuit_program(&program, args.kind, args.sector_bytes, &err));
+    ZK_GOTO(zk_kind_program(&program, args.kind, args.sector_bytes, &err));
     ZK_GOTO(action(&args, pool, program, &err));
 out:
     zk_program_destroy(program);

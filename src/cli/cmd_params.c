@@ -149,7 +149,7 @@ static cuzk_status find_circuit(zk_program **program, zk_r1cs_circuit *circuit, 
         ZK_TRY(cli_kind(&kind, args->kind, err));
     else
         ZK_TRY(cli_circuit_of_key(&kind, &sector_bytes, args->file, err));
-    return cli_circuit_program(program, kind, sector_bytes, err);
+    return zk_kind_program(program, kind, sector_bytes, err);
 }
 
 static cuzk_status report_prepared(const prepare_args *args, const char *path, uint64_t bytes, uint64_t start_ns,

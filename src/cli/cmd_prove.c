@@ -57,7 +57,7 @@ static cuzk_status job_open(job_run *run, const prove_args *args, const cli_opti
         ZK_TRY(cli_read_blinding(&run->blinding, (size_t)run->first + run->n, args->blinding_path, err));
     cli_progress(NULL, "checking the vanilla proof", 0, 0);
     span = zk_span_open_kernel(trace, "check input");
-    ZK_GOTO(cli_job_check(run->job, pool, err));
+    ZK_GOTO(zk_job_require(run->job, pool, err));
     zk_span_close(trace, span);
     span = zk_span_open_kernel(trace, "build program");
     ZK_GOTO(zk_job_program(&run->program, run->job, err));

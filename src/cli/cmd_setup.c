@@ -114,8 +114,8 @@ static cuzk_status setup_kind(const setup_args *args, zk_pool *pool, cuzk_err *e
     zk_program *program = NULL;
     cuzk_status status = CUZK_OK;
     ZK_GOTO(cli_kind(&kind, args->source, err));
-    ZK_GOTO(cli_circuit_identifier(identifier, kind, args->sector_bytes, err));
-    ZK_GOTO(cli_circuit_program(&program, kind, args->sector_bytes, err));
+    ZK_GOTO(zk_kind_identifier(identifier, kind, args->sector_bytes, err));
+    ZK_GOTO(zk_kind_program(&program, kind, args->sector_bytes, err));
     ZK_GOTO(zk_folder_create(args->out_dir, err));
     ZK_GOTO(cli_key_path(&params_path, args->out_dir, identifier, ".params", err));
     ZK_GOTO(cli_key_path(&vk_path, args->out_dir, identifier, ".vk", err));

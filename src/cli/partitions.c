@@ -33,15 +33,6 @@ typedef struct lane_run {
     unsigned lane;
 } lane_run;
 
-cuzk_status cli_job_check(const zk_job *job, zk_pool *pool, cuzk_err *err) {
-    zk_job_failure failure;
-    cuzk_status status = zk_job_check(&failure, job, pool, err);
-    if (status != CUZK_CHECK_FAILED) return status;
-    if (err) err->status = CUZK_BAD_INPUT;
-    zk_err_prefix(err, "the vanilla proof does not hold (check %s)", failure.check);
-    return CUZK_BAD_INPUT;
-}
-
 /* The first failure counts, and ends the run. */
 static void fail(partition_run *run, uint32_t partition, cuzk_status status, cuzk_err *err) {
     pthread_mutex_lock(&run->lock);
@@ -57,7 +48,7 @@ static void fail(partition_run *run, uint32_t partition, cuzk_status status, cuz
 
 static void check(partition_run *run) {
     if (!run->work->check) return;
-    cuzk_status status = cli_job_check(run->work->job, run->prover->pool, &run->check_err);
+    cuzk_status status = zk_job_require(run->work->job, run->prover->pool, &run->check_err);
     pthread_mutex_lock(&run->lock);
     run->check_status = status;
     run->checked = true;

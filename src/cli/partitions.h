@@ -14,12 +14,9 @@ typedef struct cli_partitions {
     bool check;
 } cli_partitions;
 
-/* proofs: [n] of ZK_PROOF_BYTES, each verified. A vanilla proof that does not hold is reported as zk_job_check does,
+/* proofs: [n] of ZK_PROOF_BYTES, each verified. A vanilla proof that does not hold is reported as zk_job_require does,
  * rather than as the circuit that it fails to satisfy. */
 cuzk_status cli_partitions_prove(uint8_t *proofs, cli_prover *prover, const cli_partitions *work,
                                  cuzk_err *err) ZK_MUST_USE;
-
-/* A vanilla proof that does not hold, seen by a command that proves: an input that cannot be used. */
-cuzk_status cli_job_check(const zk_job *job, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 
 #endif

@@ -30,16 +30,9 @@ static const struct {
 };
 enum { N_SIZES = sizeof sizes / sizeof sizes[0] };
 
-static cuzk_status identifier_of(char identifier[ZK_IDENTIFIER_MAX], zk_proof_kind kind, uint64_t sector_bytes,
-                                 cuzk_err *err) {
-    const zk_kind_ops *ops = NULL;
-    ZK_TRY(zk_kind_get(&ops, kind, err));
-    return ops->identifier(identifier, sector_bytes, err);
-}
-
 cuzk_status zk_circuit_id(char id[ZK_CIRCUIT_ID_BYTES], zk_proof_kind kind, uint64_t sector_bytes, cuzk_err *err) {
     char identifier[ZK_IDENTIFIER_MAX];
-    ZK_TRY(identifier_of(identifier, kind, sector_bytes, err));
+    ZK_TRY(zk_kind_identifier(identifier, kind, sector_bytes, err));
     for (size_t i = 0; i < N_PREFIXES; i++)
         for (size_t k = 0; k < N_SIZES; k++)
             if (prefixes[i].kind == kind && sizes[k].bytes == sector_bytes) {
@@ -59,7 +52,7 @@ cuzk_status zk_circuit_parse(zk_proof_kind *kind, uint64_t *sector_bytes, const 
                 *kind = prefixes[i].kind;
                 *sector_bytes = sizes[k].bytes;
                 char identifier[ZK_IDENTIFIER_MAX];
-                return identifier_of(identifier, *kind, *sector_bytes, err);
+                return zk_kind_identifier(identifier, *kind, *sector_bytes, err);
             }
     }
     return ZK_FAIL(err, CUZK_UNSUPPORTED,
@@ -70,7 +63,7 @@ cuzk_status zk_circuit_parse(zk_proof_kind *kind, uint64_t *sector_bytes, const 
 cuzk_status zk_circuit_key_path(char path[ZK_KEY_PATH_BYTES], uint64_t *file_bytes, const char *param_cache,
                                 zk_proof_kind kind, uint64_t sector_bytes, cuzk_err *err) {
     char identifier[ZK_IDENTIFIER_MAX], name[ZK_IDENTIFIER_MAX + 16], id[ZK_CIRCUIT_ID_BYTES];
-    ZK_TRY(identifier_of(identifier, kind, sector_bytes, err));
+    ZK_TRY(zk_kind_identifier(identifier, kind, sector_bytes, err));
     ZK_TRY(zk_circuit_id(id, kind, sector_bytes, err));
     zk_parameter_file_name(name, identifier, ".params");
     if ((size_t)snprintf(path, ZK_KEY_PATH_BYTES, "%s/%s", param_cache, name) >= ZK_KEY_PATH_BYTES)
@@ -88,17 +81,11 @@ cuzk_status zk_circuit_key_path(char path[ZK_KEY_PATH_BYTES], uint64_t *file_byt
     return CUZK_OK;
 }
 
-cuzk_status zk_circuit_program(struct zk_program **program, zk_proof_kind kind, uint64_t sector_bytes, cuzk_err *err) {
-    const zk_kind_ops *ops = NULL;
-    ZK_TRY(zk_kind_get(&ops, kind, err));
-    return ops->program(program, sector_bytes, err);
-}
-
 void zk_circuit_each(void (*fn)(void *ctx, zk_proof_kind kind, uint64_t sector_bytes), void *ctx) {
     for (size_t i = 0; i < N_PREFIXES; i++)
         for (size_t k = 0; k < N_SIZES; k++) {
             char identifier[ZK_IDENTIFIER_MAX];
-            if (identifier_of(identifier, prefixes[i].kind, sizes[k].bytes, NULL) == CUZK_OK)
+            if (zk_kind_identifier(identifier, prefixes[i].kind, sizes[k].bytes, NULL) == CUZK_OK)
                 fn(ctx, prefixes[i].kind, sizes[k].bytes);
         }
 }

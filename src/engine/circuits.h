@@ -10,9 +10,6 @@
  * (may be NULL) is its length. */
 cuzk_status zk_circuit_key_path(char path[ZK_KEY_PATH_BYTES], uint64_t *file_bytes, const char *param_cache,
                                 zk_proof_kind kind, uint64_t sector_bytes, cuzk_err *err) ZK_MUST_USE;
-struct zk_program;
-cuzk_status zk_circuit_program(struct zk_program **program, zk_proof_kind kind, uint64_t sector_bytes,
-                               cuzk_err *err) ZK_MUST_USE;
 
 /* All circuits there are: calls fn for each kind and sector size. */
 void zk_circuit_each(void (*fn)(void *ctx, zk_proof_kind kind, uint64_t sector_bytes), void *ctx);

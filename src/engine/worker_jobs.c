@@ -107,14 +107,10 @@ static cuzk_status get_job(open_job **out, worker_lane *self, const char *id, bo
 }
 
 static cuzk_status check_vanilla(worker_lane *self, const zk_job *job, zk_trace *trace, cuzk_err *err) {
-    zk_job_failure failure;
     zk_span *span = zk_span_open_kernel(trace, "check input");
-    cuzk_status status = zk_job_check(&failure, job, self->w->pool, err);
+    cuzk_status status = zk_job_require(job, self->w->pool, err);
     zk_span_close(trace, span);
-    if (status != CUZK_CHECK_FAILED) return status;
-    if (err) err->status = CUZK_BAD_INPUT; /* to prove it would be in vain */
-    zk_err_prefix(err, "the vanilla proof does not hold (check %s)", failure.check);
-    return CUZK_BAD_INPUT;
+    return status;
 }
 
 cuzk_status worker_take_job(worker_lane *self, const char *job_id, bool check, zk_trace *trace, cuzk_err *err) {

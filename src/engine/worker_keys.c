@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "engine/circuits.h"
 #include "engine/worker_impl.h"
+#include "filecoin/kinds.h"
 #include "groth16/prepared_params.h"
 #include "msm/msm.h"
 
@@ -258,7 +259,7 @@ static cuzk_status open_files(key_files *files, loaded *c, worker_lane *self, bo
     if (!files->generated) /* a file that is none is told before there is much work */
         ZK_TRY(zk_params_open(&files->params, path, NULL, err));
     zk_span *inner = zk_span_open_kernel(trace, "build program");
-    ZK_TRY(zk_circuit_program(&c->program, c->kind, c->sector_bytes, err));
+    ZK_TRY(zk_kind_program(&c->program, c->kind, c->sector_bytes, err));
     zk_span_close(trace, inner);
     inner = zk_span_open_kernel(trace, "query masks");
     ZK_TRY(zk_query_masks_compute(&files->masks, c->program, self->w->pool, err));

@@ -82,6 +82,15 @@ cuzk_status zk_job_check(zk_job_failure *failure, const zk_job *job, zk_pool *po
     return job->ops->check(failure, job, pool, err);
 }
 
+cuzk_status zk_job_require(const zk_job *job, zk_pool *pool, cuzk_err *err) {
+    zk_job_failure failure;
+    cuzk_status status = zk_job_check(&failure, job, pool, err);
+    if (status != CUZK_CHECK_FAILED) return status;
+    if (err) err->status = CUZK_BAD_INPUT;
+    zk_err_prefix(err, "the vanilla proof does not hold (check %s)", failure.check);
+    return CUZK_BAD_INPUT;
+}
+
 cuzk_status zk_job_program(struct zk_program **program, const zk_job *job, cuzk_err *err) {
     return job->ops->program(program, job->sector_bytes, err);
 }

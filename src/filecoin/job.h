@@ -43,6 +43,9 @@ typedef struct zk_job_failure {
     char at[128];
 } zk_job_failure;
 cuzk_status zk_job_check(zk_job_failure *failure, const zk_job *job, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
+/* The same for who is to prove it, which would be in vain: BAD_INPUT "the vanilla proof does not hold (check NAME):
+ * ..." in place of CHECK_FAILED. */
+cuzk_status zk_job_require(const zk_job *job, zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 
 /* The circuit, and the name of its key files without "v28-" and suffix. */
 cuzk_status zk_job_program(struct zk_program **program, const zk_job *job, cuzk_err *err) ZK_MUST_USE;

@@ -32,6 +32,13 @@ extern const zk_kind_ops zk_kind_update;                  /* update.c */
 /* UNSUPPORTED for a kind that is not built in. */
 cuzk_status zk_kind_get(const zk_kind_ops **ops, zk_proof_kind kind, cuzk_err *err) ZK_MUST_USE;
 
+/* Of the circuit of a kind and sector size: its program, and the name of its key files without "v28-" and suffix.
+ * UNSUPPORTED: there is none. */
+cuzk_status zk_kind_program(struct zk_program **program, zk_proof_kind kind, uint64_t sector_bytes,
+                            cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_kind_identifier(char identifier[ZK_IDENTIFIER_MAX], zk_proof_kind kind, uint64_t sector_bytes,
+                               cuzk_err *err) ZK_MUST_USE;
+
 /* A C1 as a PoRep job, whose kind and ops are set; takes the C1 over, also on failure. */
 struct zk_c1;
 cuzk_status zk_porep_job_open_c1(zk_job *job, struct zk_c1 *c1, cuzk_err *err) ZK_MUST_USE;

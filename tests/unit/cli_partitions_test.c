@@ -45,14 +45,14 @@ void zk_job_publics(uint8_t (*publics)[32], const zk_job *job, uint32_t partitio
     for (uint32_t i = 0; i < job->n_publics; i++) memset(publics[i], (int)partition + 100, 32);
 }
 
-cuzk_status zk_job_check(zk_job_failure *failure, const zk_job *job, zk_pool *pool, cuzk_err *err) {
+cuzk_status zk_job_require(const zk_job *job, zk_pool *pool, cuzk_err *err) {
     (void)job, (void)pool;
     atomic_fetch_add(&play.n_checks, 1);
     for (unsigned k = 0; k < 2000 && atomic_load(&play.n_proved) < play.check_after; k++) nap(200);
     nap(play.check_ms * 1000);
-    failure->check = "labels";
     atomic_store(&play.checked, true);
-    return play.check_status == CUZK_OK ? CUZK_OK : ZK_FAIL(err, play.check_status, "a label differs");
+    return play.check_status == CUZK_OK ? CUZK_OK
+                                        : ZK_FAIL(err, play.check_status, "a label does not hold (check labels)");
 }
 
 cuzk_status cli_lane_prove(uint8_t proof[ZK_PROOF_BYTES], cli_prover *prover, unsigned lane,
@@ -212,7 +212,7 @@ static void test_hints_fail(void) {
     /* of the first one before the vanilla proof was looked at: it is then, and says more */
     play_reset();
     play.bad_hints = 0;
-    play.check_status = CUZK_CHECK_FAILED;
+    play.check_status = CUZK_BAD_INPUT;
     outcome o = run(2, 0, N_PARTITIONS, true);
     ZK_CHECKF(o.status == CUZK_BAD_INPUT && strstr(o.err.message, "check labels"), "%s", o.err.message);
     ZK_CHECK(play.n_checks == 1);
@@ -224,7 +224,7 @@ static void test_check_fails(void) {
     for (unsigned after = 0; after <= 3; after++)
         for (unsigned lanes = 1; lanes <= 2; lanes++) {
             play_reset();
-            play.check_status = CUZK_CHECK_FAILED;
+            play.check_status = CUZK_BAD_INPUT;
             play.check_after = after;
             outcome o = run(lanes, 0, N_PARTITIONS, true);
             ZK_CHECKF(o.status == CUZK_BAD_INPUT && o.err.status == CUZK_BAD_INPUT, "%s", o.err.message);
@@ -233,7 +233,7 @@ static void test_check_fails(void) {
         }
     /* all proofs are there before the check says no */
     play_reset();
-    play.check_status = CUZK_CHECK_FAILED;
+    play.check_status = CUZK_BAD_INPUT;
     play.check_after = 2;
     play.check_ms = 20;
     outcome o = run(2, 0, 2, true);
@@ -241,7 +241,7 @@ static void test_check_fails(void) {
     /* the circuit that is not satisfied follows from it; a device error does not */
     for (int k = 0; k < 2; k++) {
         play_reset();
-        play.check_status = CUZK_CHECK_FAILED;
+        play.check_status = CUZK_BAD_INPUT;
         play.check_after = 1;
         for (unsigned i = 0; i < CLI_MAX_LANES; i++) {
             play.bad_proof[i] = 0;
@@ -284,7 +284,7 @@ static void test_groups(void) {
     outcome o = run(1, 0, N_PARTITIONS, false);
     ZK_CHECKF(o.status == CUZK_DEVICE && strcmp(o.err.message, "partition 3: bits failed") == 0, "%s", o.err.message);
     play_reset();
-    play.check_status = CUZK_CHECK_FAILED;
+    play.check_status = CUZK_BAD_INPUT;
     play.check_after = 2;
     o = run(1, 0, N_PARTITIONS, true);
     ZK_CHECK(o.status == CUZK_BAD_INPUT);

@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "engine/worker.h"
 #include "filecoin/job.h"
+#include "filecoin/kinds.h"
 #include "filecoin/sample.h"
 #include "groth16/params.h"
 #include "groth16/setup.h"
@@ -54,7 +55,7 @@ static inline void test_keys_make(zk_proof_kind kind) {
     if (zk_circuit_key_path(path, NULL, test_keys(), kind, 2048, NULL) == CUZK_OK) return;
     ZK_CHECK_OK(zk_folder_create(test_keys(), &err), err);
     zk_program *program = NULL;
-    ZK_CHECK_OK(zk_circuit_program(&program, kind, 2048, &err), err);
+    ZK_CHECK_OK(zk_kind_program(&program, kind, 2048, &err), err);
     zk_pool *pool = NULL;
     ZK_CHECK_OK(zk_pool_create(&pool, 0, &err), err);
     zk_toxic_waste toxic;

@@ -63,7 +63,7 @@ static void make_keys(void) {
     zk_setup_result result;
     ZK_CHECK_OK(zk_folder_create(test_path("keys"), &err), err);
     ZK_CHECK(zk_circuit_key_path(params_path, NULL, test_path("keys"), ZK_KIND_WINNING, 2048, NULL) == CUZK_NOT_FOUND);
-    ZK_CHECK_OK(zk_circuit_program(&program, ZK_KIND_WINNING, 2048, &err), err);
+    ZK_CHECK_OK(zk_kind_program(&program, ZK_KIND_WINNING, 2048, &err), err);
     ZK_CHECK_OK(zk_pool_create(&pool, 0, &err), err);
     ZK_CHECK_OK(zk_toxic_waste_random(&toxic, &err), err);
     again = toxic;

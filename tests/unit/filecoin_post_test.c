@@ -469,6 +469,7 @@ static void test_requests(void) {
     ZK_CHECK(job->n_partitions == 3 && job->n_publics == 22 && job->n_sectors == 5 && job->n_challenge_lists == 5);
     ZK_CHECK(job->has_miner && job->miner == 17111 && !job->has_sector && job->sectors[4] == 8589970878u);
     ZK_CHECK_OK(zk_job_check(&failure, job, NULL, &err), err);
+    ZK_CHECK_OK(zk_job_require(job, NULL, &err), err);
     ZK_CHECK_OK(zk_job_expect(job, &good.miner_id, &job->sectors[3], &err), err);
     const uint64_t other = 5;
     ZK_CHECK(zk_job_expect(job, &other, NULL, NULL) == CUZK_BAD_INPUT);
@@ -498,6 +499,10 @@ static void test_requests(void) {
     ZK_CHECK_OK(zk_job_from_request(&job, &good, &err), err);
     ZK_CHECK(zk_job_check(&failure, job, NULL, &err) == CUZK_CHECK_FAILED);
     ZK_CHECK(strcmp(failure.check, "comm_r") == 0 && strstr(failure.at, "vanilla_proofs 3, sector 36326"));
+    zk_err_reset(&err);
+    ZK_CHECK(zk_job_require(job, NULL, &err) == CUZK_BAD_INPUT && err.status == CUZK_BAD_INPUT);
+    ZK_CHECKF(strstr(err.message, "the vanilla proof does not hold (check comm_r): "), "%s", err.message);
+    ZK_CHECK(zk_job_require(job, NULL, NULL) == CUZK_BAD_INPUT);
     zk_job_destroy(job);
     free_request(&r);
     zk_json_doc_destroy(doc);
