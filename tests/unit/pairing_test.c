@@ -369,16 +369,18 @@ static void test_pairing_sizes(void) {
 
 /* Walking and prepared pairs together, in lanes, in scalar groups, on threads: the value of the simple loop. */
 static void test_pairing_many(void) {
-    enum { MOST = 150, N_PREPARED = 3 };
-    static const size_t sizes[] = {0, 1, 2, 5, 7, 8, 9, 13, 16, 17, 61, 64, 65, 128, MOST};
+    enum { MOST = 320, N_PREPARED = 3, N_POOLS = 4 };
+    /* On 40 threads, 320 pairs are more groups than are held at a time. */
+    static const unsigned n_threads[N_POOLS] = {1, 2, 3, 40};
+    static const size_t sizes[] = {0, 1, 2, 5, 7, 8, 9, 13, 16, 17, 61, 64, 65, 128, 150, MOST};
     static zk_g1_affine p[MOST];
     static zk_g2_affine q[MOST];
     zk_g1_affine infinity1 = {zk_fp_zero, zk_fp_zero}, prepared_p[N_PREPARED];
     zk_g2_affine infinity2 = {zk_fp2_zero, zk_fp2_zero}, prepared_q[N_PREPARED];
     zk_g2_prepared *prepared[N_PREPARED];
-    zk_pool *pools[3] = {NULL};
+    zk_pool *pools[N_POOLS] = {NULL};
     cuzk_err err = {0};
-    for (unsigned t = 1; t < 3; t++) ZK_CHECK_OK(zk_pool_create(&pools[t], t + 1, &err), err);
+    for (unsigned t = 1; t < N_POOLS; t++) ZK_CHECK_OK(zk_pool_create(&pools[t], n_threads[t], &err), err);
     for (size_t i = 0; i < MOST; i++) {
         p[i] = g1_multiple(5 * i + 2);
         q[i] = g2_multiple(3 * i + 1);
@@ -401,7 +403,7 @@ static void test_pairing_many(void) {
             zk_fp12_mul(&expected, &expected, &rest);
             zk_pairing_final_exp(&expected, &expected);
             ZK_CHECK(n + m == 0 || !zk_fp12_is_one(&expected));
-            for (unsigned t = 0; t < 3; t++) {
+            for (unsigned t = 0; t < N_POOLS; t++) {
                 zk_pairing_miller_loop_many(&found, p, q, n, prepared_p, (const zk_g2_prepared *const *)prepared, m,
                                             pools[t]);
                 zk_pairing_final_exp(&found, &found);
@@ -410,7 +412,7 @@ static void test_pairing_many(void) {
         }
     }
     for (size_t i = 0; i < N_PREPARED; i++) free(prepared[i]);
-    for (unsigned t = 1; t < 3; t++) zk_pool_destroy(pools[t]);
+    for (unsigned t = 1; t < N_POOLS; t++) zk_pool_destroy(pools[t]);
 }
 
 static void test_pairing_many_portable_cpu(void) {

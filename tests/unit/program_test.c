@@ -5,6 +5,8 @@
 #include "base/json_dom.h"
 #include "base/pool.h"
 #include "gadget_run.h"
+#include "hash/poseidon.h"
+#include "program/defined.h"
 #include "program/digest.h"
 #include "program/explicit.h"
 
@@ -107,13 +109,19 @@ static void test_recorder_rows(void) {
     zk_program_destroy(p);
 }
 
-/* Sorting long combinations: random variables with repeats against a dense sum. */
-enum { N_LONG = 700, N_LONG_TERMS = 3000 };
+/* Sorting long combinations: random variables with repeats, ports and some of the template's own that copy the first
+ * ports, against a dense sum. */
+enum { N_LONG = 700, N_OWN = 64, N_LONG_TERMS = 3000 };
 static void record_long(zk_recorder *rec, const void *param, const zk_lit *in, size_t n_in, zk_lit *out, size_t n_out) {
     (void)out, (void)n_out;
     uint64_t seed = *(const uint64_t *)param;
+    const zk_lit own = zk_rec_bits(rec, N_OWN);
+    for (zk_lit i = 0; i < N_OWN; i++)
+        zk_rec_op(rec, (zk_op){.code = ZK_OP_AND, .n = 1, .dst = zk_lit_var(own) + i, .a = in[i], .b = in[i]});
     for (int i = 0; i < N_LONG_TERMS; i++) {
-        zk_lit lit = in[zk_test_rand(&seed) % n_in] ^ (zk_lit)(zk_test_rand(&seed) & 1);
+        size_t k = zk_test_rand(&seed) % (n_in + N_OWN);
+        zk_lit lit = k < n_in ? in[k] : own + 2 * (zk_lit)(k - n_in);
+        lit ^= (zk_lit)(zk_test_rand(&seed) & 1);
         zk_lc_add_int(rec, zk_rec_a(rec), lit, (int)(zk_test_rand(&seed) % 9) - 4);
     }
     zk_rec_row(rec);
@@ -139,7 +147,8 @@ static void test_recorder_long_rows(void) {
     (void)run_check(&r);
     int64_t sum = 0;
     for (int i = 0; i < N_LONG_TERMS; i++) {
-        size_t k = zk_test_rand(&seed) % N_LONG, neg = zk_test_rand(&seed) & 1;
+        size_t k = zk_test_rand(&seed) % (N_LONG + N_OWN), neg = zk_test_rand(&seed) & 1;
+        if (k >= N_LONG) k -= N_LONG;
         int coef = (int)(zk_test_rand(&seed) % 9) - 4;
         sum += coef * ((hints[k / 256][k % 256 / 8] >> (k % 8) & 1) ^ (int)neg);
     }
@@ -421,6 +430,24 @@ static void record_extreme(zk_recorder *rec, const void *param, const zk_lit *in
 }
 static const zk_gadget gadget_extreme = {"extreme", record_extreme};
 
+/* A row for each number of terms, so that what a sum without reduction leaves over takes many values: some of them need
+ * the modulus taken off twice. */
+static void record_prefixes(zk_recorder *rec, const void *param, const zk_lit *in, size_t n_in, zk_lit *out,
+                            size_t n_out) {
+    (void)param, (void)out, (void)n_out;
+    for (size_t n = 1; n <= n_in; n++) {
+        zk_fr coef;
+        zk_fr_neg(&coef, &zk_fr_one);
+        for (size_t i = 0; i < n; i++) {
+            zk_lc_add(rec, zk_rec_a(rec), in[i], &coef);
+            zk_fr_mul(&coef, &coef, &zk_fr_generator);
+            zk_lc_add(rec, zk_rec_b(rec), in[i], &coef);
+        }
+        zk_rec_row(rec);
+    }
+}
+static const zk_gadget gadget_prefixes = {"prefixes", record_prefixes};
+
 static void test_eval_extreme(void) {
     enum { N = 600 };
     static zk_cell cells[N];
@@ -432,6 +459,7 @@ static void test_eval_extreme(void) {
     ZK_CHECK_OK(zk_builder_create(&b, "test", &err), err);
     zk_builder_call(b, &gadget_test_bits, NULL, 0, NULL, 0, cells, N);
     zk_builder_call(b, &gadget_extreme, NULL, 0, cells, N, NULL, 0);
+    zk_builder_call(b, &gadget_prefixes, NULL, 0, cells, N, NULL, 0);
     for (int i = 0; i < N; i++) zk_builder_call(b, &gadget_wide, NULL, 0, NULL, 0, &cells[i], 1);
     zk_builder_call(b, &gadget_extreme, NULL, 0, cells, N, NULL, 0);
     ZK_CHECK_OK(zk_builder_finish(&p, b, &err), err);
@@ -446,6 +474,31 @@ static void test_eval_extreme(void) {
     for (unsigned m = 0; m < 3; m++)
         ZK_CHECK_OK(zk_program_walk(p, m, 0, p->n_instances, check_naive, &(naive){&r, r.abc[m]}, &err), err);
     run_free(&r);
+}
+
+/* Of rows (combination) * 1 = v only the first for a computed v defines it, and only from variables before it: the
+ * others are statements, to be evaluated. */
+static void test_first_row_defines(void) {
+    const zk_poseidon_params *params = zk_poseidon_get(2);
+    ZK_CHECK(params);
+    const uint32_t first = 1 + 2,
+                   n_aux = 3 * (params->width - 1) + 4 * (zk_poseidon_n_sboxes(params) - params->width) + 1;
+    const uint32_t v = first + n_aux - 1;
+    zk_op op = {.code = ZK_OP_POSEIDON, .n = 2, .dst = first};
+    uint32_t start[5] = {0, 1, 2, 3, 4}, *defined = NULL;
+    zk_term a[4] = {{1, 0}, {2, 0}, {v, 0}, {1, 0}}, b[4] = {{0}}, c[4] = {{v, 0}, {v, 0}, {v - 1, 0}, {v - 2, 1}};
+    const zk_template t = {.name = "test",
+                           .n_ports = 2,
+                           .n_aux = n_aux,
+                           .n_rows = 4,
+                           .n_ops = 1,
+                           .ops = &op,
+                           .abc = {{start, a, NULL}, {start, b, NULL}, {start, c, NULL}}};
+    cuzk_err err = {0};
+    ZK_CHECK_OK(zk_template_defined_rows(&defined, &t, &err), err);
+    ZK_CHECK(defined && defined[0] == v);
+    for (int r = 1; r < 4; r++) ZK_CHECKF(defined[r] == ZK_NOT_DEFINED, "row %d", r);
+    free(defined);
 }
 
 /* ---- memory ---- */
@@ -509,4 +562,5 @@ static void test_out_of_memory(void) {
 
 ZK_TEST_MAIN(ZK_CASE(test_recorder_rows), ZK_CASE(test_recorder_long_rows), ZK_CASE(test_builder_shapes),
              ZK_CASE(test_walk_sorts), ZK_CASE(test_bad_hint), ZK_CASE(test_explicit_toys),
-             ZK_CASE(test_explicit_refuses), ZK_CASE(test_eval_extreme), ZK_CASE(test_out_of_memory))
+             ZK_CASE(test_explicit_refuses), ZK_CASE(test_eval_extreme), ZK_CASE(test_first_row_defines),
+             ZK_CASE(test_out_of_memory))
