@@ -70,7 +70,7 @@ refused "a pipe as key" "$work/pipe" daemon --srs.param_cache "$work/keys" --jou
     --daemon.tls_certificate "$work/empty.pem" --daemon.tls_key "$work/pipe"
 expect "a pipe as address" 3 "$work/pipe: found something that is no socket" timeout -k 1 20 "$CUZK" daemon \
     --srs.param_cache "$work/keys" --journal "$work/none.db" --listen "unix://$work/pipe"
-[ -p "$work/pipe" ] && pass "which stays" || fail "which stays"
+[ -p "$work/pipe" ] && pass "a pipe in place of a socket stays" || fail "a pipe in place of a socket is gone"
 refused "a pipe as authority of a client" "$work/pipe" status --connect localhost:1 --tls-ca "$work/pipe"
 refused "a pipe as request" "$work/pipe" submit --request "$work/pipe"
 refused "a pipe as request to prove" "$work/pipe" prove --request "$work/pipe" --params "$work/keys" -o "$work/p"
@@ -116,8 +116,8 @@ for client in status "submit --request $work/winning.json" "await job" "cancel j
 done
 expect "the address is from the environment" 4 "none.sock: .*(address by CUZK_CONNECT)$" \
     env CUZK_CONNECT="unix://$work/none.sock" "$CUZK" status
-expect "an address that is none" 2 'CUZK_CONNECT: address: found "nowhere"' env CUZK_CONNECT=nowhere "$CUZK" status
-expect "nor is this" 2 '\-\-connect: address: found "nowhere"' "$CUZK" status --connect nowhere
+expect "CUZK_CONNECT that is no address" 2 'CUZK_CONNECT: address: found "nowhere"' env CUZK_CONNECT=nowhere "$CUZK" status
+expect "--connect that is no address" 2 '\-\-connect: address: found "nowhere"' "$CUZK" status --connect nowhere
 status_port=$(sed -n 's/.*serving the status page.* port=\([0-9]*\).*/\1/p' "$work/log")
 expect "the status page is no gRPC" 4 "speaks HTTP, not gRPC" "$CUZK" status --connect "127.0.0.1:$status_port"
 second() { # NAME TEXT options...

@@ -51,29 +51,29 @@ export CUZK_CONNECT=unix://$work/cuzk.sock
 start
 expect "a first proof" 0 "job-" submit first
 job=$(job_of)
-expect "is awaited" 0 "completed" "$CUZK" await "$job" -o "$work/first.proof"
+expect "the first proof is awaited" 0 "completed" "$CUZK" await "$job" -o "$work/first.proof"
 fill
 expect "full: a request is refused" 4 "UNAVAILABLE.*No space left" submit refused
 expect "full: others are answered" 0 "porep-c2" "$CUZK" status
 expect "full: a kept proof is there" 0 "completed" "$CUZK" await "$job" -o "$work/again.proof"
-cmp -s "$work/first.proof" "$work/again.proof" && pass "and is the same" || fail "and is the same"
+cmp -s "$work/first.proof" "$work/again.proof" && pass "full: the kept proof is the first one" || fail "full: the kept proof is another"
 [ -z "$(ls -A "$disk/journal.db.spool")" ] && pass "nothing is left in the spool" || fail "nothing is left in the spool"
 empty
 expect "space again: a request is taken" 0 "job-" submit second
 job=$(job_of)
 fill
 expect "full at the end of a job: its proof is given out" 0 "completed" "$CUZK" await "$job" -o "$work/second.proof"
-verified "and holds" "$work/second.proof"
+verified "full at the end of a job: its proof holds" "$work/second.proof"
 wait_for "journal could not be told the end" && pass "the log says that the journal lacks it"
-expect "metrics say so" 0 "^cuzk_jobs_unwritten 1" "$CUZK" metrics
-expect "a later question is answered" 0 "completed" "$CUZK" await "$job" -o "$work/second.proof"
+expect "metrics say that the journal lacks it" 0 "^cuzk_jobs_unwritten 1" "$CUZK" metrics
+expect "full: a later question about that job is answered" 0 "completed" "$CUZK" await "$job" -o "$work/second.proof"
 empty
 sleep 2.5
 expect "space again: the journal has caught up" 0 "^cuzk_jobs_unwritten 0" "$CUZK" metrics
 stop
 start
 expect "after a restart the proof is kept" 0 "completed" "$CUZK" await "$job" -o "$work/again.proof"
-cmp -s "$work/second.proof" "$work/again.proof" && pass "the same one" || fail "the same one"
+cmp -s "$work/second.proof" "$work/again.proof" && pass "after a restart it is the same proof" || fail "after a restart it is another proof"
 
 # full, and killed before the journal could be told
 expect "another request" 0 "job-" submit third
@@ -103,7 +103,7 @@ fi
 empty
 start
 expect "killed meanwhile: the job is proved once more" 0 "completed" "$CUZK" await "$job" -o "$work/third.proof"
-verified "and that proof holds" "$work/third.proof"
+verified "killed meanwhile: that proof holds" "$work/third.proof"
 
 # writes fail while it runs: a file may not grow any more
 prlimit --pid "$daemon" --fsize=1:unlimited
@@ -112,7 +112,7 @@ expect "no writing: others are answered" 0 "porep-c2" "$CUZK" status
 prlimit --pid "$daemon" --fsize=unlimited:unlimited
 expect "writing again: a request is taken" 0 "job-" submit fourth
 job=$(job_of)
-expect "and proved" 0 "completed" "$CUZK" await "$job" -o "$work/fourth.proof"
+expect "writing again: it is proved" 0 "completed" "$CUZK" await "$job" -o "$work/fourth.proof"
 mv "$disk/journal.db.spool" "$disk/elsewhere"
 expect "the spool folder is gone: a request is refused" 4 "UNAVAILABLE" submit gone
 mv "$disk/elsewhere" "$disk/journal.db.spool"
@@ -135,7 +135,7 @@ umount "$disk/journal.db"
 
 # bad at the start, and the way out
 start --test-worker-fault hang@synthesize:1+
-expect "a request that is not done" 0 "job-" submit fifth
+expect "a request that hangs" 0 "job-" submit fifth
 job=$(job_of)
 stop KILL
 dd if=/dev/urandom of="$disk/journal.db" bs=1 count=64 conv=notrunc 2>/dev/null
@@ -144,7 +144,7 @@ expect "a damaged journal is no start" 3 "cuzk journal salvage $disk/journal.db"
     --journal "$disk/journal.db" --srs.param_cache "$work/keys"
 expect "salvage" 0 "1 taken back from the spool" "$CUZK" journal salvage "$disk/journal.db"
 start
-expect "the job that was not done is done" 0 "completed" "$CUZK" await "$job" -o "$work/fifth.proof"
-verified "and its proof holds" "$work/fifth.proof"
+expect "after salvage: the job that hung is done" 0 "completed" "$CUZK" await "$job" -o "$work/fifth.proof"
+verified "after salvage: its proof holds" "$work/fifth.proof"
 stop
 counts
