@@ -4,11 +4,13 @@
 
 #include "base/alloc.h"
 #include "base/bytes.h"
+#include "base/cancel.h"
 #include "base/pool.h"
 #include "hash/sha256.h"
 
 #define BUFFER_BYTES 65536
 #define TERM_BYTES 37
+#define INSTANCES_A_LOOK 64 /* between looks at the cancel flag: some milliseconds */
 
 /* A hash with a buffer before it and checkpoints. */
 typedef struct stream {
@@ -100,9 +102,12 @@ static void hash_matrix(void *ctx, size_t begin, size_t end, unsigned thread) {
         row_sink sink = {.coefs = job->coefs};
         cuzk_err *err = &job->err[m];
         job->status[m] = stream_open(&sink.s, &job->digest->checkpoints[m], job->every, job->program->n_rows, err);
-        if (job->status[m] == CUZK_OK)
-            job->status[m] =
-                zk_program_walk(job->program, (unsigned)m, 0, job->program->n_instances, hash_row, &sink, err);
+        const zk_program *p = job->program;
+        for (uint32_t i = 0; i < p->n_instances && job->status[m] == CUZK_OK; i += INSTANCES_A_LOOK) {
+            uint32_t n = p->n_instances - i < INSTANCES_A_LOOK ? p->n_instances - i : INSTANCES_A_LOOK;
+            job->status[m] = zk_program_walk(p, (unsigned)m, i, n, hash_row, &sink, err);
+            if (job->status[m] == CUZK_OK) job->status[m] = zk_cancel_check(NULL, "digest", err);
+        }
         if (job->status[m] == CUZK_OK) stream_close(&sink.s, job->digest->sha256[m]);
         free(sink.s.buffer);
     }
@@ -133,9 +138,10 @@ void zk_structure_digest_free(zk_structure_digest *digest) {
 
 /* ---- assignment ---- */
 
-static void hash_values(stream *s, const zk_program *p, const zk_witness *w) {
+static cuzk_status hash_values(stream *s, const zk_program *p, const zk_witness *w, cuzk_err *err) {
     uint32_t n_wide = 0;
     for (uint32_t i = 0; i < p->n_instances; i++) {
+        if (i % INSTANCES_A_LOOK == 0) ZK_TRY(zk_cancel_check(NULL, "digest", err));
         const zk_instance *x = &p->instances[i];
         const zk_template *t = &p->templates[x->template_id];
         for (uint32_t k = 0; k < t->n_aux; k++) {
@@ -151,6 +157,7 @@ static void hash_values(stream *s, const zk_program *p, const zk_witness *w) {
             unit_done(s);
         }
     }
+    return CUZK_OK;
 }
 
 cuzk_status zk_witness_digest(uint8_t sha256[32], zk_checkpoints *checkpoints, const zk_program *p, const zk_witness *w,
@@ -158,12 +165,11 @@ cuzk_status zk_witness_digest(uint8_t sha256[32], zk_checkpoints *checkpoints, c
     stream s;
     if (checkpoints) memset(checkpoints, 0, sizeof *checkpoints);
     cuzk_status status = stream_open(&s, checkpoints, every, p->n_aux, err);
-    if (status == CUZK_OK) {
-        hash_values(&s, p, w);
+    if (status == CUZK_OK) status = hash_values(&s, p, w, err);
+    if (status == CUZK_OK)
         stream_close(&s, sha256);
-    } else if (checkpoints) {
+    else if (checkpoints)
         zk_checkpoints_free(checkpoints);
-    }
     free(s.buffer);
     return status;
 }

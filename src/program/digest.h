@@ -22,7 +22,8 @@ typedef struct zk_structure_digest {
     zk_program_stats stats;
 } zk_structure_digest;
 
-/* rows_per_checkpoint 0: none. The matrices are hashed on different threads of the pool. On success free the result. */
+/* Both end with CANCELLED once that is asked for. rows_per_checkpoint 0: none. The matrices are hashed on different
+ * threads of the pool. On success free the result. */
 cuzk_status zk_structure_digest_make(zk_structure_digest *digest, const zk_program *program,
                                      uint32_t rows_per_checkpoint, struct zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 void zk_structure_digest_free(zk_structure_digest *digest);
