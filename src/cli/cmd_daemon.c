@@ -290,6 +290,21 @@ static void raise_file_limit(void) {
     }
 }
 
+/* Which circuits can be proved, before somebody pays for the work that comes before one that cannot. */
+static void tell_keys(zk_engine *engine, const char *folder) {
+    zk_engine_status *s = NULL;
+    char circuits[512] = "";
+    size_t at = 0;
+    if (zk_engine_get_status(&s, engine, NULL) != CUZK_OK) return;
+    for (size_t i = 0; i < s->n_srs && at < sizeof circuits; i++)
+        at += (size_t)snprintf(circuits + at, sizeof circuits - at, "%s%s", at ? " " : "", s->srs[i].circuit_id);
+    if (s->n_srs)
+        ZK_LOG_INFO("keys are there", zk_kv_str("circuits", circuits), zk_kv_str("param_cache", folder));
+    else
+        ZK_LOG_WARN("there are no keys: requests are refused until there are", zk_kv_str("param_cache", folder));
+    zk_engine_status_destroy(s);
+}
+
 static cuzk_status run_daemon(const daemon_args *a, cuzk_err *err) {
     zk_config *config = NULL;
     zk_engine *engine = NULL;
@@ -314,6 +329,7 @@ static cuzk_status run_daemon(const daemon_args *a, cuzk_err *err) {
     ZK_LOG_INFO("starting", zk_kv_str("journal", options.journal_path), zk_kv_str("param_cache", options.param_cache));
     cli_manager_tell_status(NULL, "starting: devices, journal");
     ZK_GOTO(zk_engine_create(&engine, &options, err));
+    tell_keys(engine, options.param_cache);
     zk_rpc_options rpc = {
         .listen = config->daemon.listen.items,
         .n_listen = config->daemon.listen.n,

@@ -77,6 +77,7 @@ refused "a pipe as request to prove" "$work/pipe" prove --request "$work/pipe" -
 expect "a request that a shell pipes in is read" 3 "/dev/stdin: json: byte 0" sh -c 'echo x | "$1" prove --request /dev/stdin --params . -o p' sh "$CUZK"
 
 start --config "$work/cuzk.toml"
+grep -q "level=warn.*there are no keys: .*param_cache=$work/keys" "$work/log" && pass "no keys are told" || fail "no keys are told"
 grep -q 'memory.pinned_budget.*deprecated' "$work/log" && pass "deprecated key is named" || fail "deprecated key is named"
 export CUZK_CONNECT=$sock
 expect "status" 0 "porep-c2" "$CUZK" status
