@@ -455,7 +455,7 @@ static void test_faults(void) {
                       (unsigned long long)n, err.message);
             n_failed += status != CUZK_OK;
             zk_err_reset(&err);
-            if (FULL && n % 16 == 0) check_proof(&r);
+            if (FULL && n % 64 == 0) check_proof(&r);
         }
         printf("   kind %d: %u failed\n", what, n_failed);
         ZK_CHECK(n_failed > 3);
