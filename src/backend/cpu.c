@@ -197,7 +197,8 @@ cuzk_status zk_backend_open_cpu(zk_backend **backend, zk_pool *pool, cuzk_err *e
                                        .n_threads = zk_pool_n_threads(pool),
                                        .shares_host_memory = true,
                                        .max_log2_n = ZK_FR_TWO_ADICITY};
-    int n = snprintf(cpu->base.caps.device, sizeof cpu->base.caps.device, "cpu, %u threads", cpu->base.caps.n_threads);
+    int n = snprintf(cpu->base.caps.device, sizeof cpu->base.caps.device, "cpu, %u thread%s", cpu->base.caps.n_threads,
+                     cpu->base.caps.n_threads == 1 ? "" : "s");
     if (zk_numa_n_nodes() > 1)
         snprintf(cpu->base.caps.device + n, sizeof cpu->base.caps.device - (size_t)n, ", %u nodes", zk_numa_n_nodes());
     *backend = &cpu->base;

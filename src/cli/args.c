@@ -67,7 +67,8 @@ static void print_help(const cli_command *command, const cli_option *options, si
         char left[64];
         snprintf(left, sizeof left, "%s%s%s%s", dashes(&options[i]), options[i].name, options[i].metavar ? " " : "",
                  options[i].metavar ? options[i].metavar : "");
-        printf("  %-26s %s%s\n", left, options[i].help, options[i].required ? " (required)" : "");
+        const char *gap = strlen(left) > 26 ? "\n                            " : ""; /* the text on a line of its own */
+        printf("  %-26s%s %s%s\n", left, gap, options[i].help, options[i].required ? " (required)" : "");
     }
     printf("  %-26s %s\n", "--help", "this text");
     if (command->details) printf("\n%s\n", command->details);

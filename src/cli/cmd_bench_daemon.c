@@ -203,7 +203,7 @@ static cuzk_status report(const run_state *s, cuzk_err *err) {
     if (j)
         status = cli_json_end(j, err);
     else
-        printf("%zu proofs in %.1f s, %.2f a minute, %zu failed\n", n_good, seconds,
+        printf("%zu proof%s in %.1f s, %.2f a minute, %zu failed\n", n_good, n_good == 1 ? "" : "s", seconds,
                seconds > 0 ? (double)n_good * 60 / seconds : 0, s->n_failed);
     free(scratch);
     if (status == CUZK_OK && s->n_failed)

@@ -181,7 +181,7 @@ static int run_r1cs(const cli_command *self, int argc, char **argv) { return run
     "from the kernel's generator and wiped. With --test-toxic an interrupted run is continued by the next one, from\n" \
     "FILE.partial. Files appear under their final names only when complete."
 
-const cli_command cli_setup = {"setup", "make test keys (.params, .vk) of a Filecoin circuit", run_kind,
+const cli_command cli_setup = {"setup", "makes test keys (.params, .vk) of a Filecoin circuit", run_kind,
                                TEST_KEYS_NOTE};
-const cli_command cli_setup_r1cs = {"setup r1cs", "make test keys of an explicit circuit", run_r1cs,
+const cli_command cli_setup_r1cs = {"setup r1cs", "makes test keys of an explicit circuit", run_r1cs,
                                     "Key files are named after FILE's stem.\n\n" TEST_KEYS_NOTE};

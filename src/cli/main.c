@@ -9,18 +9,16 @@
 #include "cli/session.h"
 
 static const cli_command *const commands[] = {
-    &cli_prove,          &cli_verify,          &cli_inspect,       &cli_sample,
-    &cli_setup,          &cli_params_info,     &cli_params_check,   &cli_params_prepare,
-    &cli_circuit_info,   &cli_circuit_digest,  &cli_witness_digest, &cli_setup_r1cs,
-    &cli_prove_r1cs,     &cli_verify_r1cs,     &cli_bench_msm,      &cli_bench_ntt,
-    &cli_bench_masked_sum, &cli_bench_prove,   &cli_bench_request,  &cli_bench_setup,
-    &cli_bench_synthesize, &cli_bench_verify,  &cli_daemon,         &cli_status,
-    &cli_submit,         &cli_await,           &cli_cancel,         &cli_preload,
-    &cli_evict,          &cli_metrics,         &cli_bench_single,   &cli_bench_batch,
-    &cli_bench_stress,   &cli_config_check,    &cli_config_sample,  &cli_trace_compare,
-    &cli_tune,           &cli_bench_check,     &cli_bench_hash,
+    &cli_prove,           &cli_verify,           &cli_inspect,          &cli_sample,        &cli_setup,
+    &cli_params_info,     &cli_params_check,     &cli_params_prepare,   &cli_tune,          &cli_circuit_info,
+    &cli_circuit_digest,  &cli_witness_digest,   &cli_setup_r1cs,       &cli_prove_r1cs,    &cli_verify_r1cs,
+    &cli_trace_compare,   &cli_bench_msm,        &cli_bench_masked_sum, &cli_bench_ntt,     &cli_bench_hash,
+    &cli_bench_check,     &cli_bench_synthesize, &cli_bench_prove,      &cli_bench_request, &cli_bench_setup,
+    &cli_bench_verify,    &cli_daemon,           &cli_submit,           &cli_await,         &cli_cancel,
+    &cli_status,          &cli_metrics,          &cli_preload,          &cli_evict,         &cli_config_sample,
+    &cli_config_check,    &cli_bench_single,     &cli_bench_batch,      &cli_bench_stress,
 #ifdef CUZK_HAVE_ENGINE
-    &cli_worker,         &cli_journal_salvage,
+    &cli_journal_salvage, &cli_worker,
 #endif
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };

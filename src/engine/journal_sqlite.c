@@ -199,6 +199,8 @@ cuzk_status zk_journal_db_open(sqlite3 **out, const char *path, cuzk_err *err) {
     ZK_GOTO(zk_journal_exec(db, path, text, err));
     ZK_GOTO(ask(text, sizeof text, db, path, "PRAGMA quick_check(1)", err));
     if (strcmp(text, "ok") != 0) {
+        for (char *c = text; *c; c++)
+            if (*c == '\n') *c = ' '; /* a message is one line */
         status = ZK_FAIL(err, CUZK_BAD_INPUT,
                          "%s: the journal is damaged (%.200s); `cuzk journal salvage %s` takes over what can be read",
                          path, text, path);

@@ -82,7 +82,7 @@ grep -q 'memory.pinned_budget.*deprecated' "$work/log" && pass "deprecated key i
 export CUZK_CONNECT=$sock
 expect "status" 0 "porep-c2" "$CUZK" status
 for _ in $(seq 100); do "$CUZK" status | grep -q "^cpu" && break; sleep 0.1; done # until a worker has started
-expect "a worker of the CPU is called so" 0 "^cpu (worker 0)  *[1-9][0-9]* threads.* idle$" "$CUZK" status
+expect "a worker of the CPU is called so" 0 "^cpu (worker 0)  *[1-9][0-9]* thread.* idle$" "$CUZK" status
 expect "in JSON, too" 0 '"device": "cpu (worker 0)"' "$CUZK" status --json
 expect "status --json" 0 '"total_proofs_completed": 0' "$CUZK" status --json
 expect "metrics" 0 "^cuzk_uptime_seconds " "$CUZK" metrics
