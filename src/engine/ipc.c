@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "base/clock.h"
+
 cuzk_status zk_ipc_send(int fd, zk_ipc_message *message, const char *text, size_t n_text, cuzk_err *err) {
     if (n_text > ZK_IPC_MAX_TEXT) n_text = 0; /* texts are reports: one that is too long is lost, not cut */
     message->n_text = (uint32_t)n_text;
@@ -18,12 +20,23 @@ cuzk_status zk_ipc_send(int fd, zk_ipc_message *message, const char *text, size_
     }
 }
 
+/* poll(2) that a signal does not shorten: the one that asks a daemon to end or to reload may come while it starts. */
+static int wait_readable(int fd, uint64_t timeout_ms) {
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    const uint64_t until_ns = zk_now_ns() + timeout_ms * ZK_MS_NS;
+    int n;
+    do {
+        const uint64_t now_ns = zk_now_ns();
+        n = poll(&p, 1, now_ns < until_ns ? (int)((until_ns - now_ns + ZK_MS_NS - 1) / ZK_MS_NS) : 0);
+    } while (n < 0 && errno == EINTR);
+    return n;
+}
+
 cuzk_status zk_ipc_receive(zk_ipc_message *message, char *text, int fd, int timeout_ms, cuzk_err *err) {
     char drop[1];
     if (timeout_ms >= 0) {
-        struct pollfd p = {.fd = fd, .events = POLLIN};
-        int n = poll(&p, 1, timeout_ms);
-        if (n == 0 || (n < 0 && errno == EINTR)) return CUZK_EXHAUSTED; /* an ordinary event: no message */
+        int n = wait_readable(fd, (uint64_t)timeout_ms);
+        if (n == 0) return CUZK_EXHAUSTED; /* an ordinary event: no message */
         if (n < 0) return ZK_FAIL(err, CUZK_IO, "worker: poll: %s", strerror(errno));
     }
     struct iovec parts[2] = {{message, sizeof *message}, {text ? text : drop, text ? ZK_IPC_MAX_TEXT : sizeof drop}};

@@ -81,8 +81,8 @@ typedef struct zk_ipc_message {
     uint64_t retire_pending_bytes, retire_pending_items;
 } zk_ipc_message;
 
-/* EXHAUSTED: timeout (timeout_ms < 0: for ever). IO: the other end is gone. `text` (may be NULL) receives up to
- * ZK_IPC_MAX_TEXT bytes and a zero. */
+/* EXHAUSTED: timeout (timeout_ms < 0: for ever), which no signal shortens. IO: the other end is gone. `text` (may be
+ * NULL) receives up to ZK_IPC_MAX_TEXT bytes and a zero. */
 cuzk_status zk_ipc_receive(zk_ipc_message *message, char *text, int fd, int timeout_ms, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_ipc_send(int fd, zk_ipc_message *message, const char *text, size_t n_text, cuzk_err *err) ZK_MUST_USE;
 

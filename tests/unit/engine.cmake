@@ -1,5 +1,6 @@
 # The engine needs SQLite (src/engine/CMakeLists.txt). Keys of the tests are made once and kept beside the build.
 if(TARGET zk_engine)
+  cuzk_test(test_engine_ipc ${CMAKE_CURRENT_LIST_DIR}/engine_ipc_test.c LINK zk_engine)
   cuzk_test(test_engine_names ${CMAKE_CURRENT_LIST_DIR}/engine_names_test.c LINK zk_engine zk_filecoin zk_groth16)
   cuzk_test(test_engine ${CMAKE_CURRENT_LIST_DIR}/engine_test.c LINK zk_engine zk_filecoin zk_groth16)
   target_compile_definitions(test_engine PRIVATE CUZK_ENGINE_KEYS="${CMAKE_BINARY_DIR}/tests/engine-keys")
