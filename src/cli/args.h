@@ -51,7 +51,8 @@ bool cli_parse_size(uint64_t *bytes, const char *text);
 /* "32GiB" for exact multiples, else "N bytes"; into a buffer of at least 32 bytes, returned. */
 const char *cli_format_size(char *text, uint64_t bytes);
 
-/* Prints one line on stderr, "cuzk COMMAND: message", and returns the exit code of the status. */
+/* Prints one line on stderr, "cuzk COMMAND: message", and returns the exit code of the status; what could not be
+ * written to stdout turns success into a failure. */
 int cli_report(const cli_command *command, cuzk_status status, const cuzk_err *err);
 
 #endif

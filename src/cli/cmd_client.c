@@ -371,7 +371,6 @@ static int run_metrics(const cli_command *self, int argc, char **argv) {
         goto out;
     }
     fputs(m->prometheus_text, stdout);
-    if (fflush(stdout) != 0) status = ZK_FAIL(&err, CUZK_IO, "standard output cannot be written");
 out:
     if (m) cuzk__v1__get_metrics_response__free_unpacked(m, NULL);
     cli_remote_close(&remote);

@@ -84,7 +84,6 @@ static int run_sample(const cli_command *self, int argc, char **argv) {
     cuzk_err err = {0};
     cuzk_status status = cli_parse(self, argc, argv, NULL, 0, NULL, 0, &help, &err);
     if (status == CUZK_OK && !help) zk_config_print_sample(stdout, NULL);
-    if (status == CUZK_OK && fflush(stdout) != 0) status = ZK_FAIL(&err, CUZK_IO, "standard output cannot be written");
     return cli_report(self, status, &err);
 }
 

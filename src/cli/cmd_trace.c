@@ -232,7 +232,6 @@ static int run(const cli_command *self, int argc, char **argv) {
         ZK_GOTO(put_comparison(c, n_a, n_b, &err));
     else
         print_comparison(c, n_a, n_b, all);
-    if (fflush(stdout) != 0) ZK_GOTO(ZK_FAIL(&err, CUZK_IO, "standard output cannot be written"));
     if (c->n_regressions) {
         char text[400];
         describe(text, sizeof text, &c->stages[0]);

@@ -81,6 +81,9 @@ static bool check_environment(void) {
     return true;
 }
 
+/* Exit code of what has only printed. */
+static int told(const char *word) { return cli_report(&(cli_command){.name = word}, CUZK_OK, NULL); }
+
 int main(int argc, char **argv) {
     cli_session_start();
     if (argc < 2) {
@@ -89,11 +92,11 @@ int main(int argc, char **argv) {
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
         print_usage(stdout);
-        return 0;
+        return told(argv[1]);
     }
     if (strcmp(argv[1], "--version") == 0) {
         puts("cuzk " CUZK_VERSION);
-        return 0;
+        return told(argv[1]);
     }
     if (!check_environment()) return cuzk_status_exit_code(CUZK_USAGE);
     const cli_command *best = NULL;
@@ -108,7 +111,7 @@ int main(int argc, char **argv) {
     if (!best) {
         bool help = argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0);
         if ((argc == 2 || help) && print_group(help ? stdout : stderr, argv[1]) > 0)
-            return help ? 0 : cuzk_status_exit_code(CUZK_USAGE);
+            return help ? told(argv[1]) : cuzk_status_exit_code(CUZK_USAGE);
         fprintf(stderr, "cuzk: unknown command \"%s\"; `cuzk --help` lists them\n", argv[1]);
         return cuzk_status_exit_code(CUZK_USAGE);
     }

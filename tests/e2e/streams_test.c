@@ -23,6 +23,14 @@ static void test_streams(void) {
     SHELL(4, "circuit info winning --sector-size 2KiB --json >/dev/full 2>/dev/null");
     SHELL(4, "circuit info winning --sector-size 2KiB >&- 2>/dev/null");
     SHELL(0, "circuit info winning --sector-size 2KiB >/dev/null 2>&- <&-");
+    const char *const only_print[] = {"--help", "--version", "params --help", "prove --help", "config sample"};
+    for (size_t i = 0; i < sizeof only_print / sizeof only_print[0]; i++) {
+        SHELL(0, "%s >/dev/null", only_print[i]);
+        SHELL(4, "%s >/dev/full 2>/dev/null", only_print[i]);
+        SHELL(4,
+              "%s 2>&1 >/dev/full | grep 'standard output: cannot write: No space left on device' >/dev/null && exit 4",
+              only_print[i]);
+    }
     /* nothing that was meant for a closed stream goes into a file */
     SHELL(4, "prove r1cs %s/one-row.json --params %s -o %s/closed --quiet >&- 2>&- <&-", toy, toy, dir);
     size_t n = 0;
