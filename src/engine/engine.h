@@ -97,7 +97,7 @@ cuzk_status zk_engine_create(zk_engine **engine, const zk_engine_options *option
 /* Ends all: running partitions are given up and stay in the journal for the next start. Watches that have not fired are
  * called with INTERRUPTED. No other call may be in progress or follow. NULL is fine. */
 void zk_engine_destroy(zk_engine *engine);
-/* From now on submit gives EXHAUSTED and no partition is started; returns when none runs, or after timeout_ms (then
+/* From now on submit and preload give IO and no partition is started; returns when none runs, or after timeout_ms (then
  * EXHAUSTED). Queued jobs stay in the journal. */
 cuzk_status zk_engine_drain(zk_engine *engine, uint64_t timeout_ms, cuzk_err *err);
 
@@ -156,7 +156,7 @@ typedef struct zk_submitted {
 
 /* Makes the content durable and accepts the job. Frees the content, whatever happens.
  * BAD_INPUT: malformed request; UNSUPPORTED: kind or size; NOT_FOUND: the keys are not there (file and folder named);
- * EXHAUSTED: queue full or draining; IO: disk full, read-only journal.
+ * EXHAUSTED: queue full; IO: disk full, read-only journal, draining.
  * The same request_id with the same content (fields, numbers and kind; not the priority) joins the job while it is
  * queued or running, or finds its kept proof; after a failure or cancellation, or with other content, it is a new job.
  * A join with a higher priority raises the job's. */
@@ -221,7 +221,7 @@ cuzk_status zk_circuit_id(char id[ZK_CIRCUIT_ID_BYTES], zk_proof_kind kind, uint
 cuzk_status zk_circuit_parse(zk_proof_kind *kind, uint64_t *sector_bytes, const char *id, cuzk_err *err) ZK_MUST_USE;
 
 /* Loads the keys of a circuit in a worker and waits. NOT_FOUND names file and folder; EXHAUSTED: does not fit the
- * budget; BAD_INPUT: damaged file. */
+ * budget; BAD_INPUT: damaged file; IO: the engine ends. */
 cuzk_status zk_engine_preload(bool *already_loaded, uint64_t *load_ms, zk_engine *engine, const char *circuit_id,
                               cuzk_err *err) ZK_MUST_USE;
 /* EXHAUSTED while a job uses them. */

@@ -473,6 +473,8 @@ void engine_task_crashed(engine_lane *lane, bool seen, const char *how, cuzk_err
 void engine_fail_job(engine_lane *lane, cuzk_status status, const char *message);
 /* Whether the prepared key of a circuit is left alone. */
 bool engine_mistrusts(const zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes);
+/* IO: who asks may ask the next daemon. */
+cuzk_status engine_fail_ending(cuzk_err *err) ZK_MUST_USE;
 void engine_finish_call(engine_lane *lane, cuzk_status status, const char *message, const zk_ipc_message *done);
 /* Circuits whose loading did not come to an end are not there. */
 void engine_settle_circuits(engine_lane *lane);

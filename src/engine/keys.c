@@ -4,6 +4,10 @@
 #include "engine/circuits.h"
 #include "engine/engine_impl.h"
 
+cuzk_status engine_fail_ending(cuzk_err *err) {
+    return ZK_FAIL(err, CUZK_IO, "the daemon is about to end and takes no new work");
+}
+
 /* Devices whose workers are to load the keys; *loaded: those that have them. Needs the lock. */
 static uint64_t devices_for(uint64_t *loaded, zk_engine *engine, const engine_key_call *call) {
     uint64_t wanted = 0;
@@ -51,9 +55,9 @@ cuzk_status zk_engine_preload(bool *already_loaded, uint64_t *load_ms, zk_engine
     if (!refused && wanted & ~loaded) load_everywhere(engine, &call);
     bool some = call.devices & ~loaded;
     engine_unlock(engine);
-    if (refused) return ZK_FAIL(err, CUZK_EXHAUSTED, "shutting down: no keys are loaded");
+    if (refused) return engine_fail_ending(err);
     if (!wanted) return ZK_FAIL(err, CUZK_DEVICE, "%s: no worker is left that could load the keys", circuit_id);
-    if (wanted & ~loaded && !some) return ZK_FAIL(err, CUZK_CANCELLED, "the engine ends");
+    if (wanted & ~loaded && !some) return engine_fail_ending(err);
     if (call.status != CUZK_OK) {
         if (err && !err->status) *err = call.err;
         return call.status;

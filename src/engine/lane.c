@@ -392,7 +392,9 @@ static void lose_process(engine_lane *lane, cuzk_err *err) {
     }
     if (lane->task.job) engine_give_back(lane, false, 0);
     engine_give_back_more(lane, false);
-    engine_finish_call(lane, CUZK_CANCELLED, "the engine ends", NULL);
+    cuzk_err ending = {0};
+    cuzk_status status = engine_fail_ending(&ending);
+    engine_finish_call(lane, status, ending.message, NULL);
 }
 
 /* What the worker says of itself at the end of a task. Needs the lock. */

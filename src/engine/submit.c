@@ -124,7 +124,7 @@ static cuzk_status admit(zk_engine *engine, cuzk_err *err) {
     if (status != CUZK_OK) {
         /* as it says */
     } else if (engine->draining || engine->stopping)
-        status = ZK_FAIL(err, CUZK_EXHAUSTED, "shutting down: no new jobs are accepted");
+        status = engine_fail_ending(err);
     else if (engine->n_jobs >= engine->options.max_queued)
         status = ZK_FAIL(err, CUZK_EXHAUSTED, "the queue is full: %zu jobs, the limit is %" PRIu32, engine->n_jobs,
                          engine->options.max_queued);

@@ -26,6 +26,7 @@ struct zk_client_call {
     grpc_byte_buffer *request, *response;
     grpc_status_code code;
     grpc_slice details;
+    bool cancelled;    /* by us */
     const char *debug; /* what the core says of a failure, beside the details */
     zk_client_done_fn done;
     void *ctx;
@@ -84,15 +85,24 @@ out:
     return status;
 }
 
+static const char core_cancelled[] = "CANCELLED";
+
 static bool is_ready(zk_client *c) {
     bool ready = grpc_channel_check_connectivity_state(c->channel, 0) == GRPC_CHANNEL_READY;
     c->connected |= ready;
     return ready;
 }
 
+/* A server that ends has its core cancel the calls that came too late to be answered. */
+static bool is_of_end(const zk_client_call *call) {
+    return call->code == GRPC_STATUS_CANCELLED && !call->cancelled &&
+           grpc_slice_eq(call->details, grpc_slice_from_static_string(core_cancelled));
+}
+
 /* Whether the details of UNAVAILABLE are of the connection: the core hands them on as if the server had said so. */
 static bool is_broken(grpc_slice details) {
-    static const char *const texts[] = {"Socket closed", "Connection reset", "Broken pipe", "recvmsg:", "sendmsg:"};
+    static const char *const texts[] = {"Socket closed", "Connection reset",     "Broken pipe", "recvmsg:",
+                                        "sendmsg:",      "Cancelling all calls", core_cancelled};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         size_t n = strlen(texts[i]);
         if (GRPC_SLICE_LENGTH(details) >= n && memcmp(GRPC_SLICE_START_PTR(details), texts[i], n) == 0) return true;
@@ -121,6 +131,7 @@ static const char *core_of(const char *details) {
 static void finish(zk_client_call *call) {
     zk_client *c = call->client;
     cuzk_err err = {0};
+    if (is_of_end(call)) call->code = GRPC_STATUS_UNAVAILABLE, c->connected = true;
     cuzk_status status = zk_rpc_status_of(call->code);
     grpc_slice body = grpc_empty_slice();
     c->last = reach_of(call);
@@ -198,7 +209,10 @@ cuzk_status zk_client_start(zk_client_call **out, zk_client *c, const char *meth
 
 zk_client_reach zk_client_last_reach(const zk_client *c) { return c->last; }
 
-void zk_client_cancel(zk_client_call *call) { grpc_call_cancel(call->call, NULL); }
+void zk_client_cancel(zk_client_call *call) {
+    call->cancelled = true;
+    grpc_call_cancel(call->call, NULL);
+}
 
 unsigned zk_client_poll(zk_client *c, unsigned timeout_ms) {
     unsigned n = 0;

@@ -199,7 +199,7 @@ class Load:
             if code == 0 and found:
                 job.id = found.group(0)
                 return True
-            away = self.restarts and (code is None or re.search(r"UNAVAILABLE|RESOURCE_EXHAUSTED.*shutting down", err))
+            away = self.restarts and (code is None or "UNAVAILABLE" in err)
             if not away or time.time() > until:
                 self.report.bad("submit of %s: exit %s, %s" % (job.request_id, code, err.strip()))
                 return False

@@ -628,7 +628,10 @@ static void test_drain(void) {
     test_submit(&first, engine, &a);
     test_submit(&second, engine, &a);
     ZK_CHECK_OK(zk_engine_drain(engine, 60000, &err), err);
-    ZK_CHECK(zk_engine_submit_request(&second, engine, &a, &err) == CUZK_EXHAUSTED);
+    ZK_CHECK(zk_engine_submit_request(&second, engine, &a, &err) == CUZK_IO);
+    bool loaded;
+    uint64_t ms;
+    ZK_CHECK(zk_engine_preload(&loaded, &ms, engine, "wpost-2k", &err) == CUZK_IO);
     zk_engine_destroy(engine);
     engine = test_engine(&options);
     test_await(&result, engine, first.job_id);

@@ -1,5 +1,8 @@
 /* What our client says of servers that are not there, are something else, or go away. */
 #include <arpa/inet.h>
+#include <grpc/grpc.h>
+#include <grpc/grpc_security.h>
+#include <grpc/support/time.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -98,6 +101,54 @@ static void *vanish(void *ctx) {
     return NULL;
 }
 
+/* A server of the core alone: takes one call and drops it, or cancels all, as happens to those that come at its end. */
+typedef struct ending {
+    bool cancels;
+    grpc_server *server;
+    grpc_completion_queue *cq;
+} ending;
+
+static void ending_create(ending *e, char address[64]) {
+    grpc_server_credentials *plain = grpc_insecure_server_credentials_create();
+    grpc_init();
+    e->cq = grpc_completion_queue_create_for_next(NULL);
+    e->server = grpc_server_create(NULL, NULL);
+    grpc_server_register_completion_queue(e->server, e->cq, NULL);
+    int port = grpc_server_add_http2_port(e->server, "127.0.0.1:0", plain);
+    grpc_server_credentials_release(plain);
+    ZK_CHECK(port > 0);
+    snprintf(address, 64, "127.0.0.1:%d", port);
+    grpc_server_start(e->server);
+}
+
+static void *ending_serve(void *ctx) {
+    ending *e = ctx;
+    grpc_call *call = NULL;
+    grpc_call_details details;
+    grpc_metadata_array metadata;
+    gpr_timespec never = gpr_inf_future(GPR_CLOCK_MONOTONIC);
+    grpc_call_details_init(&details);
+    grpc_metadata_array_init(&metadata);
+    bool asked = grpc_server_request_call(e->server, &call, &details, &metadata, e->cq, e->cq, e) == GRPC_CALL_OK;
+    if (asked) (void)grpc_completion_queue_next(e->cq, never, NULL);
+    if (call && !e->cancels) grpc_call_unref(call);
+    grpc_server_shutdown_and_notify(e->server, e->cq, NULL);
+    if (e->cancels) grpc_server_cancel_all_calls(e->server);
+    if (call && e->cancels) grpc_call_unref(call);
+    (void)grpc_completion_queue_next(e->cq, never, NULL); /* of the shutdown */
+    grpc_call_details_destroy(&details);
+    grpc_metadata_array_destroy(&metadata);
+    return NULL;
+}
+
+static void ending_destroy(ending *e) {
+    grpc_server_destroy(e->server);
+    grpc_completion_queue_shutdown(e->cq);
+    while (grpc_completion_queue_next(e->cq, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL).type != GRPC_QUEUE_SHUTDOWN) {}
+    grpc_completion_queue_destroy(e->cq);
+    grpc_shutdown_blocking();
+}
+
 static void test_lost(void) {
     char address[64];
     zk_client_reach reach;
@@ -110,6 +161,24 @@ static void test_lost(void) {
     close(fd);
     ZK_CHECKF(status == CUZK_IO && reach == ZK_CLIENT_LOST, "%s", err.message);
     ZK_CHECKF(strstr(err.message, "UNAVAILABLE: "), "%s", err.message);
+}
+
+/* A server that is given up with a call that it has not answered. */
+static void test_server_ends(void) {
+    for (int cancels = 0; cancels < 2; cancels++) {
+        char address[64];
+        zk_client_reach reach;
+        cuzk_err err;
+        ending server = {.cancels = cancels};
+        pthread_t thread;
+        ending_create(&server, address);
+        ZK_CHECK(pthread_create(&thread, NULL, ending_serve, &server) == 0);
+        cuzk_status status = ask_at(&reach, &err, address, 20000);
+        pthread_join(thread, NULL);
+        ending_destroy(&server);
+        ZK_CHECKF(status == CUZK_IO && reach == ZK_CLIENT_LOST, "%d: %d %s", cancels, (int)reach, err.message);
+        ZK_CHECKF(strstr(err.message, "UNAVAILABLE: "), "%s", err.message);
+    }
 }
 
 /* Files that are no certificate or key are named before anything is tried. */
@@ -143,4 +212,5 @@ static void test_tls_files(void) {
     }
 }
 
-ZK_TEST_MAIN(ZK_CASE(test_answers), ZK_CASE(test_nobody), ZK_CASE(test_lost), ZK_CASE(test_tls_files))
+ZK_TEST_MAIN(ZK_CASE(test_answers), ZK_CASE(test_nobody), ZK_CASE(test_lost), ZK_CASE(test_server_ends),
+             ZK_CASE(test_tls_files))
