@@ -57,6 +57,11 @@ expect "sample of a type that is none" 3 "no registered update type has .* the n
     --registered-proof foo -o "$work/s.json"
 
 "$CUZK" sample winning --sector-size 2KiB -o "$work/request.json" >/dev/null || fail "a request"
+"$CUZK" sample porep --sector-size 2KiB --c1 -o "$work/c1.json" >/dev/null || fail "a C1"
+expect "a request taken for a C1" 3 "request.json: found a request (--request), expected a C1" "$CUZK" inspect --c1 "$work/request.json"
+expect "a C1 taken for a request" 3 "c1.json: found a C1 (--c1), expected a request" "$CUZK" inspect --request "$work/c1.json"
+echo "{}" >"$work/neither.json"
+expect "neither is called neither" 3 "neither.json: .*missing" "$CUZK" inspect --c1 "$work/neither.json"
 : >"$work/proof"
 mkdir "$work/keys" "$work/none"
 expect "no key to prove with" 3 "no such key file.*setup KIND" "$CUZK" prove --request "$work/request.json" --params "$work/keys" -o "$work/p"
