@@ -99,7 +99,8 @@ cuzk_status zk_key_writer_open(zk_key_writer *w, const char *path, const uint8_t
         status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: out of memory", path);
         goto out;
     }
-    do { /* the file may be renamed between open and lock */
+    ZK_GOTO(zk_file_check_regular(path, err)); /* what could not be replaced at the end */
+    do {                                       /* the file may be renamed between open and lock */
         if (w->fd >= 0) close(w->fd);
         ZK_GOTO(zk_file_open(&w->fd, w->partial, O_RDWR | O_CREAT, 0644, err));
         if (fstat(w->fd, &ours) != 0) {

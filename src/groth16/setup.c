@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/cancel.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/rand.h"
 #include "groth16/key_writer.h"
@@ -138,6 +139,7 @@ static cuzk_status make_keys(zk_setup_result *result, setup_job *job, zk_vk *vk,
 
     span = zk_span_open_kernel(o->trace, "open"); /* a resumed file is read up to where it ends */
     fingerprint(print, job->program, &job->toxic);
+    if (o->vk_path) ZK_TRY(zk_file_check_writable(o->vk_path, err)); /* it is written last */
     ZK_TRY(zk_key_writer_open(&job->writer, o->params_path, o->resumable && o->toxic ? print : NULL, err));
     job->writing = true;
     result->resumed_bytes = job->writer.resumed;

@@ -542,6 +542,17 @@ static void test_resume(void) {
     ZK_CHECK(strstr(err.message, "resumed.params.partial"));
     zk_key_writer_abandon(&writer, false);
     ZK_CHECK(gone("resumed"));
+
+    /* what cannot be replaced is found before the work */
+    static const char *const suffixes[] = {".params", ".vk"};
+    for (size_t i = 0; i < 2; i++) {
+        zk_err_reset(&err);
+        ZK_CHECK(mkdir(temp_path("resumed", suffixes[i]), 0777) == 0);
+        ZK_CHECK(setup_until(&result, program, &toxic, 0, &err) == CUZK_BAD_INPUT);
+        ZK_CHECKF(strstr(err.message, "found a folder") && asked <= 1, "%s, asked %u times", err.message, asked);
+        ZK_CHECK(rmdir(temp_path("resumed", suffixes[i])) == 0);
+        ZK_CHECK(gone("resumed"));
+    }
     toy_close(&t);
 }
 
