@@ -1,6 +1,7 @@
 #include "rpc/server.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grpc/grpc_security.h>
 #include <grpc/support/alloc.h>
 #include <inttypes.h>
@@ -286,18 +287,26 @@ static cuzk_status check_socket_free(const char *path, cuzk_err *err) {
     return ZK_FAIL(err, CUZK_BAD_INPUT, "listen: unix://%s: found something else there (%s)", path, strerror(code));
 }
 
+/* The folder of a socket, made if it is missing. The core does not say why it cannot bind there. */
+static cuzk_status check_socket_folder(const char *path, cuzk_err *err) {
+    char *folder = zk_strdup(path);
+    if (!folder) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for an address");
+    *strrchr(folder, '/') = 0;
+    cuzk_status status = *folder ? zk_folder_create(folder, err) : CUZK_OK;
+    if (status == CUZK_OK && faccessat(AT_FDCWD, *folder ? folder : "/", W_OK | X_OK, AT_EACCESS) != 0)
+        status =
+            ZK_FAIL(err, CUZK_BAD_INPUT, "listen: unix://%s: no socket can be made there: %s", path, strerror(errno));
+    free(folder);
+    return status;
+}
+
 static cuzk_status bind_address(zk_rpc_server *s, size_t i, const char *text, const zk_rpc_options *o,
                                 grpc_server_credentials *tls, cuzk_err *err) {
     zk_address a;
     char target[300];
     ZK_TRY(zk_address_parse(&a, text, err));
     if (a.is_unix) {
-        char *folder = zk_strdup(a.host);
-        if (!folder) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for an address");
-        *strrchr(folder, '/') = 0;
-        cuzk_status status = *folder ? zk_folder_create(folder, err) : CUZK_OK;
-        free(folder);
-        ZK_TRY(status);
+        ZK_TRY(check_socket_folder(a.host, err));
         ZK_TRY(check_socket_free(a.host, err));
         snprintf(target, sizeof target, "unix:%s", a.host);
     } else {

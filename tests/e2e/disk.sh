@@ -122,6 +122,8 @@ stop
 mount -o remount,ro "$disk"
 expect "a read-only disk is no start" 3 "journal.db.*Read-only" "$CUZK" daemon --listen "$CUZK_CONNECT" \
     --journal "$disk/journal.db" --srs.param_cache "$work/keys"
+expect "a socket on a read-only disk is no start" 3 "listen: unix://$disk/x.sock: no socket can be made there: Read-only" "$CUZK" daemon \
+    --listen "unix://$disk/x.sock" --journal "$work/journal.db" --srs.param_cache "$work/keys"
 mount -o remount,rw "$disk"
 read_only() { mount --bind "$1" "$1" && mount -o remount,bind,ro "$1"; }
 read_only "$disk/journal.db.spool"
