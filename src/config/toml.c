@@ -504,6 +504,8 @@ cuzk_status zk_toml_parse(zk_toml **doc, const char *text, size_t n_text, const 
         for (size_t i = 0; i < at; i++) ps.line += text[i] == '\n';
         ZK_GOTO(fail(&ps, "the text is not UTF-8 (byte 0x%02x)", (unsigned char)text[at]));
     }
+    static const char mark[] = {'\xef', '\xbb', '\xbf'}; /* of the order of bytes: some editors begin a file so */
+    if (n_text >= sizeof mark && memcmp(text, mark, sizeof mark) == 0) ps.p += sizeof mark;
     for (;;) {
         ZK_GOTO(skip_lines(&ps));
         if (peek(&ps) < 0) break;

@@ -56,6 +56,12 @@ static void test_toml_values(void) {
     doc = parse("");
     ZK_CHECK(zk_toml_count(doc) == 0);
     zk_toml_destroy(doc);
+    doc = parse("\xef\xbb\xbf");
+    ZK_CHECK(zk_toml_count(doc) == 0);
+    zk_toml_destroy(doc);
+    doc = parse("\xef\xbb\xbf[table]\nk = 1\n");
+    ZK_CHECK(zk_toml_count(doc) == 1 && value_at(doc, "table.k")->i64 == 1 && value_at(doc, "table.k")->line == 2);
+    zk_toml_destroy(doc);
 }
 
 static void test_toml_refused(void) {
@@ -84,6 +90,8 @@ static void test_toml_refused(void) {
         {"a = {b = 1,}\n", "found ',' before '}'"},
         {"[t]\nx.y = 1\n[t]\n", "defined a second time"},
         {"a = \"\xff\"\n", "t:1: the text is not UTF-8 (byte 0xff)"},
+        {"a = 1\n\xef\xbb\xbfk = 1\n", "t:2: found byte 0xef, expected a key"},
+        {"\xef\xbb\xbf\xef\xbb\xbfk = 1\n", "t:1: found byte 0xef, expected a key"},
         {"\n\n# \x01\n", "t:3: found control character 0x01 in a comment"},
         {"= 1\n", "found '=', expected a key"},
     };
