@@ -583,7 +583,7 @@ static void check_many(uint32_t n) {
     ZK_CHECK_OK(zk_builder_finish(&s.p, b, &err), err);
     zk_builder_destroy(b);
     ZK_CHECK((s.hints = malloc((size_t)s.p->n_hints * 32)));
-    for (uint32_t i = 0; i < s.p->n_hints * 32; i++) s.hints[0][i] = (uint8_t)below(256);
+    for (uint32_t i = 0; i < s.p->n_hints * 32; i++) s.hints[i / 32][i % 32] = (uint8_t)below(256);
     check_sample(&s);
     sample_free(&s);
 }
