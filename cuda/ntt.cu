@@ -502,6 +502,17 @@ static cuzk_status begin(ntt_shape *s, table_set *t, zk_cuda *d, unsigned log2_n
     return make_tables(t, d, *s, twiddles, err);
 }
 
+typedef cuzk_status (*pair_work)(zk_cuda *, fr *, fr *, const ntt_shape &, const table_set &, cuzk_err *);
+
+/* What is done with two vectors, in the form for transforms of three passes or in that for all others. */
+static cuzk_status on_pair(pair_work three_pass, pair_work plain, zk_cuda *d, zk_dptr x, zk_dptr y, unsigned log2_n,
+                    zk_dptr twiddles, cuzk_err *err) {
+    ntt_shape s;
+    table_set t;
+    ZK_TRY(begin(&s, &t, d, log2_n, twiddles, err));
+    return (s.passes == 3 ? three_pass : plain)(d, (fr *)x, (fr *)y, s, t, err);
+}
+
 } // namespace zk
 
 extern "C" {
@@ -516,19 +527,11 @@ cuzk_status zk_cuda_ntt(zk_cuda *d, zk_dptr x, unsigned log2_n, zk_cuda_ntt_kind
 
 cuzk_status zk_cuda_ntt_quotient_ab(zk_cuda *d, zk_dptr a, zk_dptr b, unsigned log2_n, zk_dptr twiddles,
                                     cuzk_err *err) {
-    zk::ntt_shape s;
-    zk::table_set t;
-    ZK_TRY(zk::begin(&s, &t, d, log2_n, twiddles, err));
-    const auto share = s.passes == 3 ? zk::share_of_ab_three_pass : zk::share_of_ab_plain;
-    return share(d, (zk::fr *)a, (zk::fr *)b, s, t, err);
+    return zk::on_pair(zk::share_of_ab_three_pass, zk::share_of_ab_plain, d, a, b, log2_n, twiddles, err);
 }
 
 cuzk_status zk_cuda_ntt_quotient_c(zk_cuda *d, zk_dptr a, zk_dptr c, unsigned log2_n, zk_dptr twiddles, cuzk_err *err) {
-    zk::ntt_shape s;
-    zk::table_set t;
-    ZK_TRY(zk::begin(&s, &t, d, log2_n, twiddles, err));
-    const auto share = s.passes == 3 ? zk::share_of_c_three_pass : zk::share_of_c_plain;
-    return share(d, (zk::fr *)a, (zk::fr *)c, s, t, err);
+    return zk::on_pair(zk::share_of_c_three_pass, zk::share_of_c_plain, d, a, c, log2_n, twiddles, err);
 }
 
 cuzk_status zk_cuda_ntt_quotient(zk_cuda *d, zk_dptr a, zk_dptr b, zk_dptr c, unsigned log2_n, zk_dptr twiddles,
@@ -538,11 +541,7 @@ cuzk_status zk_cuda_ntt_quotient(zk_cuda *d, zk_dptr a, zk_dptr b, zk_dptr c, un
 }
 
 cuzk_status zk_cuda_ntt_products(zk_cuda *d, zk_dptr a, zk_dptr b, unsigned log2_n, zk_dptr twiddles, cuzk_err *err) {
-    zk::ntt_shape s;
-    zk::table_set t;
-    ZK_TRY(zk::begin(&s, &t, d, log2_n, twiddles, err));
-    const auto products = s.passes == 3 ? zk::products_three_pass : zk::products_plain;
-    return products(d, (zk::fr *)a, (zk::fr *)b, s, t, err);
+    return zk::on_pair(zk::products_three_pass, zk::products_plain, d, a, b, log2_n, twiddles, err);
 }
 
 void zk_cuda_ntt_bytes(size_t *tables, size_t *temporary, unsigned log2_n) {

@@ -80,8 +80,9 @@ sizes() {
         for kind in winning window update porep; do
             "$cuzk" sample $kind --sector-size "$size" -o "$work/$kind.json" >/dev/null
             start=$(now)
-            if "$cuzk" prove --request "$work/$kind.json" --test-toxic "$toxic" --test-blinding "$work/blinding.json" --backend cuda \
-                -o "$work/$kind.cuda" --quiet >/dev/null; then # which verifies
+            rm -f "$work/$kind.cuda"
+            prove_on cuda "$work/$kind.json" "$work/$kind.cuda" # which verifies, or leaves no file
+            if [ -s "$work/$kind.cuda" ]; then
                 row "$kind $size" "verified, $(since "$start") s with the key"
             else
                 row "$kind $size" "FAILED"

@@ -43,8 +43,10 @@ cuzk_status cli_key_path(char **path, const char *dir, const char *identifier, c
     return CUZK_OK;
 }
 
+bool cli_is_missing(const char *path) { return access(path, F_OK) != 0 && errno == ENOENT; }
+
 cuzk_status cli_key_expect(const char *path, const char *dir, cuzk_err *err) {
-    if (access(path, F_OK) == 0 || errno != ENOENT) return CUZK_OK; /* opening it tells of other failures */
+    if (!cli_is_missing(path)) return CUZK_OK;
     return ZK_FAIL(err, CUZK_NOT_FOUND, "%s: no such key file; test keys: `cuzk setup KIND --sector-size S --out %s`",
                    path, dir);
 }

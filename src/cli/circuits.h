@@ -13,6 +13,8 @@ cuzk_status cli_circuit_of_key(zk_proof_kind *kind, uint64_t *sector_bytes, cons
 /* DIR/v28-<identifier><suffix>; free() it. */
 cuzk_status cli_key_path(char **path, const char *dir, const char *identifier, const char *suffix,
                          cuzk_err *err) ZK_MUST_USE;
+/* Whether there is no such file; that one cannot be looked at is told by opening it. */
+bool cli_is_missing(const char *path);
 /* NOT_FOUND, saying how test keys come there, unless that file is there. */
 cuzk_status cli_key_expect(const char *path, const char *dir, cuzk_err *err) ZK_MUST_USE;
 /* DIR/<stem of file><suffix>: key files of explicit circuits. free() it. */

@@ -1,10 +1,8 @@
 #include "cli/proving.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "cli/circuits.h"
@@ -21,7 +19,7 @@ static cuzk_status expect_prepared(const char *params_path, cuzk_err *err) {
     char *path = NULL;
     ZK_TRY(zk_prepared_path(&path, params_path, err));
     cuzk_status status = CUZK_OK;
-    if (access(path, F_OK) != 0 && errno == ENOENT)
+    if (cli_is_missing(path))
         status = ZK_FAIL(err, CUZK_NOT_FOUND, "no prepared key beside %s: `cuzk params prepare` makes it", params_path);
     free(path);
     return status;

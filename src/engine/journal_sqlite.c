@@ -101,6 +101,15 @@ cuzk_status zk_journal_exec(sqlite3 *db, const char *path, const char *statement
     return zk_journal_fail(db, path, what, code, err);
 }
 
+const char *const zk_journal_file_suffixes[ZK_JOURNAL_N_FILES] = {"", "-wal", "-shm"};
+enum { FILE_BYTES = 4200 };
+
+/* The name of a file with something behind it. */
+static cuzk_status name_with(char name[FILE_BYTES], const char *path, const char *suffix, cuzk_err *err) {
+    if ((size_t)snprintf(name, FILE_BYTES, "%s%s", path, suffix) < FILE_BYTES) return CUZK_OK;
+    return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
+}
+
 /* Locks an open file; closed if that fails. */
 static cuzk_status lock_open(int *fd, const char *path, cuzk_err *err) {
     if (flock(*fd, LOCK_EX | LOCK_NB) == 0) return CUZK_OK;
@@ -112,9 +121,8 @@ static cuzk_status lock_open(int *fd, const char *path, cuzk_err *err) {
 }
 
 cuzk_status zk_journal_lock(int *fd, const char *path, cuzk_err *err) {
-    char name[4200];
-    if ((size_t)snprintf(name, sizeof name, "%s.lock", path) >= sizeof name)
-        return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
+    char name[FILE_BYTES];
+    ZK_TRY(name_with(name, path, ".lock", err));
     ZK_TRY(zk_file_open(fd, name, O_RDWR | O_CREAT, 0644, err));
     return lock_open(fd, path, err);
 }
@@ -152,15 +160,10 @@ static void take_page_cache(void) {
     sqlite3_config(SQLITE_CONFIG_PAGECACHE, block, slot, (int)(sizeof block / (size_t)slot));
 }
 
-/* What SQLite opens. */
-static const char *const file_suffixes[] = {"", "-wal", "-shm"};
-enum { N_FILES = sizeof file_suffixes / sizeof file_suffixes[0], FILE_BYTES = 4200 };
-
 cuzk_status zk_journal_check_kind(const char *path, cuzk_err *err) {
-    for (size_t i = 0; i < N_FILES; i++) {
-        char name[FILE_BYTES];
-        if ((size_t)snprintf(name, sizeof name, "%s%s", path, file_suffixes[i]) >= sizeof name)
-            return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
+    char name[FILE_BYTES];
+    for (size_t i = 0; i < ZK_JOURNAL_N_FILES; i++) {
+        ZK_TRY(name_with(name, path, zk_journal_file_suffixes[i], err));
         ZK_TRY(zk_file_check_regular(name, err));
     }
     return CUZK_OK;
@@ -169,10 +172,10 @@ cuzk_status zk_journal_check_kind(const char *path, cuzk_err *err) {
 /* A file that may only be read opens well: the first job would find out, and what SQLite makes beside it would be as
  * read-only for good. */
 static cuzk_status check_writable(const char *path, cuzk_err *err) {
+    char name[FILE_BYTES];
     ZK_TRY(zk_journal_check_kind(path, err));
-    for (size_t i = 0; i < N_FILES; i++) {
-        char name[FILE_BYTES];
-        snprintf(name, sizeof name, "%s%s", path, file_suffixes[i]);
+    for (size_t i = 0; i < ZK_JOURNAL_N_FILES; i++) {
+        ZK_TRY(name_with(name, path, zk_journal_file_suffixes[i], err));
         if (faccessat(AT_FDCWD, name, R_OK | W_OK, AT_EACCESS) != 0 && errno != ENOENT)
             return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: the journal cannot be written: %s", name, strerror(errno));
     }

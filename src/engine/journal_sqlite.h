@@ -15,6 +15,10 @@
     "synthesis_ms, gpu_compute_ms, total_ms"
 enum { ZK_JOURNAL_N_COLUMNS = 22 };
 
+/* What SQLite opens for a journal: its path with each of these behind it. */
+enum { ZK_JOURNAL_N_FILES = 3 };
+extern const char *const zk_journal_file_suffixes[ZK_JOURNAL_N_FILES];
+
 /* BAD_INPUT when the file, or one of those that SQLite keeps beside it, is there and not a regular file. */
 cuzk_status zk_journal_check_kind(const char *path, cuzk_err *err);
 /* Opens or makes the file and its tables. BAD_INPUT: damaged, not to be written, or no file. */

@@ -102,14 +102,13 @@ static void take_spool(salvage *s, const char *spool_dir) {
 }
 
 static cuzk_status move_aside(char damaged[PATH_BYTES], const char *path, cuzk_err *err) {
-    const char *const suffixes[] = {"", "-wal", "-shm"};
     time_t now = time(NULL);
     if ((size_t)snprintf(damaged, PATH_BYTES, "%s.damaged-%lld", path, (long long)now) >= PATH_BYTES - 8)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < ZK_JOURNAL_N_FILES; i++) {
         char from[PATH_BYTES + 8], to[PATH_BYTES + 8];
-        snprintf(from, sizeof from, "%s%s", path, suffixes[i]);
-        snprintf(to, sizeof to, "%s%s", damaged, suffixes[i]);
+        snprintf(from, sizeof from, "%s%s", path, zk_journal_file_suffixes[i]);
+        snprintf(to, sizeof to, "%s%s", damaged, zk_journal_file_suffixes[i]);
         if (rename(from, to) != 0 && (i == 0 || errno != ENOENT))
             return ZK_FAIL(err, errno == ENOENT ? CUZK_NOT_FOUND : CUZK_IO, "%s: cannot be moved aside: %s", from,
                            strerror(errno));

@@ -276,7 +276,7 @@ static bool is_device(const zk_worker_view *w) { return strcmp(w->device_kind, "
 typedef char device_name[ZK_RPC_CPU_NAME_BYTES];
 
 /* One entry a device, whichever of its workers is busy; the CPU's workers only where nothing else proves. Those have
- * no ordinal of their own, and a name that says whose they are (device.h). */
+ * no ordinal of their own, and a name that says whose they are (names.h). */
 static size_t list_gpus(Cuzk__V1__GPUStatus *gpus, Cuzk__V1__GPUStatus **list, device_name *names,
                         const zk_engine_status *st) {
     bool devices = false;

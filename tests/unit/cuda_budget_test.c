@@ -1,23 +1,14 @@
 /* Proofs with little device memory, on a device, emulated or not: keys partly or wholly in host memory, a refusal
  * before any work where even that is not enough. */
-#include "groth16_common.h"
-
-#include "backend/cuda_impl.h"
-
-typedef struct budget_run {
-    zk_backend *backend;
-    zk_resident_program *program;
-    zk_proving_key *key;
-    zk_prover *prover;
-} budget_run;
+#include "cuda_run.h"
 
 typedef enum source { FROM_FILE, FROM_TOXIC, PREPARED } source;
 static const char *const source_name[] = {"file", "toxic waste", "prepared"};
 
-static cuzk_status run_open(budget_run *r, const toy *t, const char *name, source from, size_t budget, cuzk_err *err) {
+static cuzk_status run_open(cuda_run *r, const toy *t, const char *name, source from, size_t budget, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     zk_toxic_waste toxic = fixed_toxic();
-    *r = (budget_run){0};
+    *r = (cuda_run){0};
     ZK_GOTO(zk_backend_open_cuda(&r->backend, 0, budget, test_pool, err));
     ZK_GOTO(zk_resident_program_load(&r->program, r->backend, t->circuit.program, err));
     if (from == FROM_FILE)
@@ -31,14 +22,6 @@ out:
     return status;
 }
 
-static void run_close(budget_run *r) {
-    zk_prover_destroy(r->prover);
-    zk_proving_key_destroy(r->key);
-    zk_resident_program_unload(r->program);
-    zk_backend_close(r->backend);
-    ZK_CHECK(zk_cuda_bytes_kept() == 0);
-}
-
 /* Bytes of the key's points on the device and in host memory. */
 static void where(size_t *device, size_t *host, const zk_proving_key *key) {
     const zk_resident_points *const all[] = {key->h,       key->l[0],    key->l[1],    key->a[0],   key->a[1],
@@ -48,7 +31,7 @@ static void where(size_t *device, size_t *host, const zk_proving_key *key) {
         *(((const cuda_points *)all[i])->host ? host : device) += all[i]->n * cuda_point_bytes(all[i]->group);
 }
 
-static void check_proof(const budget_run *r, const toy *t, size_t k) {
+static void check_proof(const cuda_run *r, const toy *t, size_t k) {
     const zk_json_value *entry = zk_json_element_of(zk_json_member_of(zk_json_root(t->json), "proofs"), k);
     uint8_t proof[ZK_PROOF_BYTES], expected[ZK_PROOF_BYTES];
     zk_blinding blinding;
@@ -64,7 +47,7 @@ static size_t least_budget(const toy *t, const char *name, source from) {
     size_t low = 0, high = (size_t)64 << 20; /* low refuses, high opens */
     while (high - low > 512) {
         size_t middle = (low + high) / 2 / 512 * 512;
-        budget_run r;
+        cuda_run r;
         cuzk_err err = {0};
         cuzk_status status = run_open(&r, t, name, from, middle ? middle : 512, &err);
         run_close(&r);
@@ -77,7 +60,7 @@ static size_t least_budget(const toy *t, const char *name, source from) {
 
 static void budgets(const char *name, source from) {
     toy t = toy_open(name);
-    budget_run r;
+    cuda_run r;
     cuzk_err err = {0};
     size_t device, host, key, least = least_budget(&t, name, from);
 
@@ -171,7 +154,7 @@ static void test_together(void) {
     toy t = toy_open("bits-64");
     size_t least = least_budget(&t, "bits-64", FROM_FILE), more = 0;
     for (bool done = false; !done; more += 4096) {
-        budget_run r;
+        cuda_run r;
         cuzk_err err = {0};
         zk_prover *provers[N_TOGETHER] = {NULL};
         unsigned n = 1;
@@ -198,7 +181,7 @@ static void test_turns(void) {
     toy t[2] = {toy_open(names[0]), toy_open(names[1])};
     size_t low = least_budget(&t[1], names[1], FROM_FILE), high = low + ((size_t)4 << 20);
     for (size_t budget = low;; budget += 64 << 10) {
-        budget_run r[2] = {0};
+        cuda_run r[2] = {0};
         cuzk_err err = {0};
         cuzk_status status = run_open(&r[0], &t[0], names[0], FROM_FILE, budget, &err);
         ZK_CHECK_OK(status, err);

@@ -1,9 +1,7 @@
 /* Proofs with a plain key where a, b and c do not fit the emulated device at once: c is evaluated in the place of b.
  * The CPU's bytes, for budgets around both limits, with memory that is overwritten, with failures, for several provers
  * together. MSMs are given few buckets, so that vectors are what takes memory. */
-#include "groth16_common.h"
-
-#include "backend/cuda_impl.h"
+#include "cuda_run.h"
 #include "base/alloc.h"
 #include "base/cancel.h"
 #include "base/mem.h"
@@ -154,13 +152,6 @@ static void open_circuit(void) {
     zk_backend_close(cpu);
 }
 
-typedef struct device_run {
-    zk_backend *backend;
-    zk_resident_program *program;
-    zk_proving_key *key;
-    zk_prover *prover;
-} device_run;
-
 /* Vectors that the plan of a prover has; all its other lines are left out. */
 static unsigned vectors_planned(const zk_resident_program *resident, uint64_t *planned) {
     zk_memory_plan plan = {0};
@@ -179,9 +170,9 @@ static unsigned vectors_planned(const zk_resident_program *resident, uint64_t *p
     return n;
 }
 
-static cuzk_status run_open(device_run *r, size_t budget, cuzk_err *err) {
+static cuzk_status run_open(cuda_run *r, size_t budget, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
-    *r = (device_run){0};
+    *r = (cuda_run){0};
     ZK_GOTO(zk_backend_open_cuda(&r->backend, 0, budget, test_pool, err));
     zk_cuda_msm_tune(cuda_of(r->backend)->device, 52, 300, 1, 32);
     ZK_GOTO(zk_resident_program_load(&r->program, r->backend, program, err));
@@ -191,21 +182,13 @@ out:
     return status;
 }
 
-static void run_close(device_run *r) {
-    zk_prover_destroy(r->prover);
-    zk_proving_key_destroy(r->key);
-    zk_resident_program_unload(r->program);
-    zk_backend_close(r->backend);
-    ZK_CHECK(zk_cuda_bytes_kept() == 0);
-}
-
-static cuzk_status prove(uint8_t proof[ZK_PROOF_BYTES], const device_run *r, cuzk_err *err) {
+static cuzk_status prove(uint8_t proof[ZK_PROOF_BYTES], const cuda_run *r, cuzk_err *err) {
     zk_prove_request request = request_of(0);
     memset(proof, 0, ZK_PROOF_BYTES);
     return zk_prove(proof, r->prover, &request, NULL, err);
 }
 
-static void check_proof(const device_run *r) {
+static void check_proof(const cuda_run *r) {
     uint8_t proof[ZK_PROOF_BYTES];
     cuzk_err err = {0};
     ZK_CHECK_OK(prove(proof, r, &err), err);
@@ -220,7 +203,7 @@ static size_t least_budget(unsigned n_vectors) {
     if (known[n_vectors]) return known[n_vectors];
     while (high - low > 512) {
         size_t middle = (low + high) / 1024 * 512;
-        device_run r;
+        cuda_run r;
         cuzk_err err = {0};
         cuzk_status status = run_open(&r, middle ? middle : 512, &err);
         ZK_CHECKF(status == CUZK_OK || status == CUZK_OUT_OF_MEMORY, "%zu bytes: %s", middle, err.message);
@@ -308,7 +291,7 @@ static void test_limits(void) {
     } at[] = {{two, 2},          {two + 512, 2},   {(two + three) / 1024 * 512, 2},
               {three - 4096, 2}, {three - 512, 2}, {three, 3},
               {three + 4096, 3}, {16 << 20, 3}};
-    device_run r;
+    cuda_run r;
     cuzk_err err = {0};
     char number[64];
     uint64_t planned[4] = {0};
@@ -339,7 +322,7 @@ static void test_limits(void) {
 /* A prepared key has two vectors anyway, with which it works as before. */
 static void test_prepared(void) {
     zk_toxic_waste toxic = fixed_toxic();
-    device_run r = {0};
+    cuda_run r = {0};
     cuzk_err err = {0};
     open_circuit();
     ZK_CHECK_OK(zk_backend_open_cuda(&r.backend, 0, 16 << 20, test_pool, &err), err);
@@ -353,7 +336,7 @@ static void test_prepared(void) {
 
 /* The row is named, whatever memory there is for the search, and the next proof is right. */
 static void test_bad_witness(void) {
-    device_run r;
+    cuda_run r;
     cuzk_err err = {0};
     uint8_t proof[ZK_PROOF_BYTES];
     char row[64];
@@ -375,7 +358,7 @@ static void test_bad_witness(void) {
 
 /* Asked to stop before each stage: the prover goes on with the next proof. */
 static void test_cancel(void) {
-    device_run r;
+    cuda_run r;
     cuzk_err err = {0};
     open_circuit();
     zk_prove_request request = request_of(0);
@@ -395,7 +378,7 @@ static void test_cancel(void) {
 
 /* Several in the memory of one: each in its turn, sums over bits together. */
 static void test_together(void) {
-    device_run r;
+    cuda_run r;
     cuzk_err err = {0};
     zk_prover *provers[N_PROOFS] = {NULL};
     unsigned n = 0, failed;
@@ -430,7 +413,7 @@ static void test_together(void) {
  * proves. */
 static void test_faults(void) {
     static const cuzk_status says[] = {CUZK_OUT_OF_MEMORY, CUZK_DEVICE, CUZK_OUT_OF_MEMORY};
-    device_run r;
+    cuda_run r;
     cuzk_err err = {0};
     open_circuit();
     zk_prove_request request = request_of(0);
