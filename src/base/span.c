@@ -80,6 +80,12 @@ static zk_span *open_child(zk_trace *trace, const char *name, bool kernel) {
 zk_span *zk_span_open(zk_trace *trace, const char *name) { return open_child(trace, name, false); }
 zk_span *zk_span_open_kernel(zk_trace *trace, const char *name) { return open_child(trace, name, true); }
 
+zk_span *zk_span_open_from_start(zk_trace *trace, const char *name) {
+    zk_span *span = open_child(trace, name, false);
+    if (span && span->parent->first == span) span->start_ns = span->parent->start_ns;
+    return span;
+}
+
 void zk_span_close(zk_trace *trace, zk_span *span) {
     if (!trace || !span || span->end_ns) return;
     uint64_t now = zk_now_ns();

@@ -25,6 +25,8 @@ zk_span *zk_trace_root(zk_trace *trace);
  * trace. Out of memory loses the span, never the work. */
 zk_span *zk_span_open(zk_trace *trace, const char *name); /* child of the innermost open span */
 zk_span *zk_span_open_kernel(zk_trace *trace, const char *name);
+/* A child that began when its parent did, if it is the first: what the parent's start_ns covers gets a name. */
+zk_span *zk_span_open_from_start(zk_trace *trace, const char *name);
 void zk_span_close(zk_trace *trace, zk_span *span);              /* closes open descendants too */
 void zk_span_count(zk_span *span, const char *unit, uint64_t n); /* items worked on, for rates in the report */
 

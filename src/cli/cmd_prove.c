@@ -205,11 +205,14 @@ static int run(const cli_command *self, int argc, char **argv, bool explicit_cir
     args.one_partition = cli_given(options, n_options, "partition");
     ZK_GOTO(check_args(&args, &err));
     trace = zk_trace_create("prove", cli_process_start_ns());
-    ZK_GOTO(cli_work_start(&args.work, &pool, &err));
+    zk_span *span = zk_span_open_from_start(trace, "start"); /* exec, dynamic linking, arguments, threads */
+    status = cli_work_start(&args.work, &pool, &err);
+    zk_span_close(trace, span);
+    if (status != CUZK_OK) goto out;
     prove_fn prove = explicit_circuit ? prove_r1cs : prove_job;
     ZK_GOTO(prove(&args, options, n_options, pool, trace, &proofs, &n_proofs, &err));
     ZK_GOTO(cli_check_cancelled(&err));
-    zk_span *span = zk_span_open(trace, "write");
+    span = zk_span_open(trace, "write");
     status = zk_file_write(args.out_path, proofs, n_proofs * ZK_PROOF_BYTES, &err);
     zk_span_close(trace, span);
     if (status != CUZK_OK) goto out;

