@@ -51,8 +51,8 @@ const char *zk_point_verdict_text(zk_point_verdict verdict);
     bool zk_##g##_affine_is_infinity(const zk_##g##_affine *a);                                                        \
     void zk_##g##_from_affine(zk_##g *r, const zk_##g##_affine *a);                                                    \
     void zk_##g##_to_affine(zk_##g##_affine *r, const zk_##g *a);                                                      \
-    /* n points, one inversion for all; infinities allowed. */                                                         \
-    cuzk_status zk_##g##_batch_to_affine(zk_##g##_affine *r, const zk_##g *a, size_t n) ZK_MUST_USE;                   \
+    /* n points, one inversion for 256 of them; infinities allowed. */                                                 \
+    void zk_##g##_batch_to_affine(zk_##g##_affine *r, const zk_##g *a, size_t n);                                      \
     void zk_##g##_add(zk_##g *r, const zk_##g *a, const zk_##g *b);                                                    \
     void zk_##g##_add_affine(zk_##g *r, const zk_##g *a, const zk_##g##_affine *b);                                    \
     void zk_##g##_double(zk_##g *r, const zk_##g *a);                                                                  \
@@ -88,7 +88,8 @@ ZK_CURVE_DECLARE(g2, fp2)
 extern const zk_fp zk_g1_beta;
 void zk_g1_affine_phi(zk_g1_affine *r, const zk_g1_affine *a);
 /* The endomorphism of E2 that multiplies G2 by x, the p-power Frobenius carried over to the twist:
- * psi(x, y) = (c_x conj(x), c_y conj(y)), c_x = (1 + u)^-((p-1)/3), c_y = (1 + u)^-((p-1)/2). c_x is a multiple of u. */
+ * psi(x, y) = (c_x conj(x), c_y conj(y)), c_x = (1 + u)^-((p-1)/3), c_y = (1 + u)^-((p-1)/2). c_x is a multiple of u.
+ */
 extern const zk_fp zk_g2_psi_x; /* c_x / u */
 extern const zk_fp2 zk_g2_psi_y;
 void zk_g2_affine_psi(zk_g2_affine *r, const zk_g2_affine *a);

@@ -137,7 +137,7 @@ static void pairs_blocks(void *ctx, size_t begin, size_t end, unsigned thread) {
     (void)thread;
     for (size_t b = begin; b < end; b++) {
         const size_t first = LANES * b, n = block_points(job->n, b);
-        zk_g1_affine p[LANES], r[LANES];
+        zk_g1_affine p[LANES];
         zk_g1 multiple[LANES];
         uint64_t pair[LANES][2] = {{0}};
         for (size_t k = 0; k < LANES; k++) {
@@ -148,9 +148,7 @@ static void pairs_blocks(void *ctx, size_t begin, size_t end, unsigned thread) {
         job->lanes->g1_mul_pairs(multiple, p, (const uint64_t(*)[2])pair);
         for (size_t k = 0; k < n; k++)
             if (zk_g1_affine_is_infinity(&job->p[first + k])) zk_g1_set_infinity(&multiple[k]);
-        if (zk_g1_batch_to_affine(r, multiple, n) != CUZK_OK) /* cannot fail for so few */
-            for (size_t k = 0; k < n; k++) zk_g1_to_affine(&r[k], &multiple[k]);
-        memcpy(job->r + first, r, n * sizeof *r);
+        zk_g1_batch_to_affine(job->r + first, multiple, n);
     }
 }
 

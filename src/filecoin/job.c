@@ -23,7 +23,7 @@ cuzk_status zk_job_from_c1_file(zk_job **out, const char *path, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     ZK_GOTO(create(&job, ZK_KIND_POREP, err));
     ZK_GOTO(zk_c1_read_file(&c1, path, err));
-    ZK_GOTO(zk_porep_job_open_c1(job, c1, err));
+    zk_porep_job_set_c1(job, c1);
     *out = job;
     job = NULL;
 out:

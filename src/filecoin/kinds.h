@@ -39,8 +39,8 @@ cuzk_status zk_kind_program(struct zk_program **program, zk_proof_kind kind, uin
 cuzk_status zk_kind_identifier(char identifier[ZK_IDENTIFIER_MAX], zk_proof_kind kind, uint64_t sector_bytes,
                                cuzk_err *err) ZK_MUST_USE;
 
-/* A C1 as a PoRep job, whose kind and ops are set; takes the C1 over, also on failure. */
+/* The members of a PoRep job, whose kind and ops are set, from a C1, which it takes over. */
 struct zk_c1;
-cuzk_status zk_porep_job_open_c1(zk_job *job, struct zk_c1 *c1, cuzk_err *err) ZK_MUST_USE;
+void zk_porep_job_set_c1(zk_job *job, struct zk_c1 *c1);
 
 #endif

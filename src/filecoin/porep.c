@@ -20,8 +20,7 @@ static cuzk_status identifier(char out[ZK_IDENTIFIER_MAX], uint64_t sector_bytes
     return CUZK_OK;
 }
 
-cuzk_status zk_porep_job_open_c1(zk_job *job, zk_c1 *c1, cuzk_err *err) {
-    (void)err;
+void zk_porep_job_set_c1(zk_job *job, zk_c1 *c1) {
     job->registered_name = c1->seal->name;
     job->registered_number = c1->seal->number;
     job->sector_bytes = c1->seal->sector_bytes;
@@ -30,7 +29,6 @@ cuzk_status zk_porep_job_open_c1(zk_job *job, zk_c1 *c1, cuzk_err *err) {
     job->has_sector = c1->has_sector_number;
     job->sector = c1->sector_number;
     job->input = c1;
-    return CUZK_OK;
 }
 
 /* What the request says beside the vanilla proof. */
@@ -59,7 +57,7 @@ static cuzk_status open_request(zk_job *job, const zk_request *request, cuzk_err
         zk_err_prefix(err, "vanilla_proof");
         return status;
     }
-    ZK_TRY(zk_porep_job_open_c1(job, c1, err));
+    zk_porep_job_set_c1(job, c1);
     ZK_TRY(check_request(request, c1, err));
     return zk_job_expect(job, &request->miner_id, &request->sector_number, err);
 }

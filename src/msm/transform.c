@@ -64,12 +64,6 @@ typedef struct multiplier {
     zk_g1_affine affine[2 * MULTIPLES];
 } multiplier;
 
-/* To affine with shared inversions. */
-static void normalise(zk_g1_affine *r, const zk_g1 *a, size_t n) {
-    if (zk_g1_batch_to_affine(r, a, n) == CUZK_OK) return;
-    for (size_t i = 0; i < n; i++) zk_g1_to_affine(&r[i], &a[i]);
-}
-
 /* product[i] = [k] point[i], k of digits[string[i]], for n points; infinity stays infinity. */
 static void multiply(multiplier *m, size_t n) {
     for (size_t i = 0; i < n; i++) {
@@ -80,7 +74,7 @@ static void multiply(multiplier *m, size_t n) {
         zk_g1_set_infinity(&m->work[2 * i]);
         zk_g1_set_infinity(&m->work[2 * i + 1]);
     }
-    normalise(m->affine, m->work, 2 * n);
+    zk_g1_batch_to_affine(m->affine, m->work, 2 * n);
     for (size_t i = 0; i < n; i++) {
         zk_g1_set_infinity(&m->product[i]);
         if (zk_g1_affine_is_infinity(&m->point[i])) continue;
@@ -107,7 +101,7 @@ static void scale_range(void *ctx, size_t begin, size_t end, unsigned thread) {
         zk_fr_mul(&power, &power, job->shift);
     }
     multiply(m, n);
-    normalise(points, m->product, n);
+    zk_g1_batch_to_affine(points, m->product, n);
 }
 
 static void level_range(void *ctx, size_t begin, size_t end, unsigned thread) {
@@ -140,7 +134,7 @@ static void level_range(void *ctx, size_t begin, size_t end, unsigned thread) {
         zk_g1_neg(&m->product[i], &m->product[i]);
         zk_g1_add_affine(&m->work[2 * i + 1], &m->product[i], u[i]);
     }
-    normalise(m->affine, m->work, 2 * n);
+    zk_g1_batch_to_affine(m->affine, m->work, 2 * n);
     for (size_t i = 0; i < n; i++) {
         u[i][0] = m->affine[2 * i];
         u[i][half] = m->affine[2 * i + 1];
@@ -259,7 +253,7 @@ static void columns_range(void *ctx, size_t begin, size_t end, unsigned thread) 
             }
         }
     } while (++k < end);
-    normalise(job->points + begin, sums, end - begin);
+    zk_g1_batch_to_affine(job->points + begin, sums, end - begin);
 }
 
 cuzk_status zk_g1_add_columns(zk_g1_affine *points, size_t n, const zk_g1_affine *rows, const uint32_t *start,

@@ -50,7 +50,7 @@ struct g1 {
     static void neg(affine *r, const affine *a) { zk_g1_affine_neg(r, a); }
     static bool infinity(const jacobian *a) { return zk_g1_is_infinity(a); }
     static bool in_subgroup(const affine *a) { return zk_g1_affine_is_in_subgroup(a); }
-    static cuzk_status batch(affine *r, const jacobian *a, size_t n) { return zk_g1_batch_to_affine(r, a, n); }
+    static void batch(affine *r, const jacobian *a, size_t n) { zk_g1_batch_to_affine(r, a, n); }
     static void serialize(uint8_t *out, const affine *a) { zk_g1_serialize(out, a); }
     static zk_point_verdict deserialize(affine *r, const uint8_t *in) { return zk_g1_deserialize(r, in, false); }
     static zk_point_verdict decompress(affine *r, const uint8_t *in) { return zk_g1_decompress(r, in, false); }
@@ -69,7 +69,7 @@ struct g2 {
     static void neg(affine *r, const affine *a) { zk_g2_affine_neg(r, a); }
     static bool infinity(const jacobian *a) { return zk_g2_is_infinity(a); }
     static bool in_subgroup(const affine *a) { return zk_g2_affine_is_in_subgroup(a); }
-    static cuzk_status batch(affine *r, const jacobian *a, size_t n) { return zk_g2_batch_to_affine(r, a, n); }
+    static void batch(affine *r, const jacobian *a, size_t n) { zk_g2_batch_to_affine(r, a, n); }
     static void serialize(uint8_t *out, const affine *a) { zk_g2_serialize(out, a); }
     static zk_point_verdict deserialize(affine *r, const uint8_t *in) { return zk_g2_deserialize(r, in, false); }
     static zk_point_verdict decompress(affine *r, const uint8_t *in) { return zk_g2_decompress(r, in, false); }
@@ -136,7 +136,7 @@ template <class G> std::vector<typename G::affine> points_of(size_t n) {
         points[i] = at;
         G::add(&at, &at, &step_affine);
     }
-    if (n) ZK_CHECK(G::batch(r.data(), points.data(), n) == CUZK_OK);
+    if (n) G::batch(r.data(), points.data(), n);
     return r;
 }
 template <class G> std::vector<uint8_t> encoded_of(const std::vector<typename G::affine> &points) {
@@ -322,7 +322,7 @@ template <class G> std::vector<typename G::affine> multiples_of(const std::vecto
     typename G::jacobian g;
     G::from_affine(&g, G::generator());
     for (size_t i = 0; i < n; i++) G::mul(&points[i], &g, &scalars[i]);
-    if (n) ZK_CHECK(G::batch(r.data(), points.data(), n) == CUZK_OK);
+    if (n) G::batch(r.data(), points.data(), n);
     return r;
 }
 
