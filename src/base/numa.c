@@ -128,9 +128,12 @@ void zk_numa_spread(unsigned *node_of, unsigned n_threads, const zk_numa_topolog
     }
 }
 
+const char *const zk_numa_mode_names[ZK_NUMA_N_MODES] = {"auto", "off", "interleave"};
+
 zk_numa_mode zk_numa_mode_of(const char *text) {
-    if (text && strcmp(text, "off") == 0) return ZK_NUMA_OFF;
-    return text && strcmp(text, "interleave") == 0 ? ZK_NUMA_INTERLEAVE : ZK_NUMA_AUTO;
+    for (zk_numa_mode mode = 0; text && mode < ZK_NUMA_N_MODES; mode++)
+        if (strcmp(text, zk_numa_mode_names[mode]) == 0) return mode;
+    return ZK_NUMA_AUTO;
 }
 
 /* ---- of this process ---- */

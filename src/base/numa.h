@@ -48,7 +48,8 @@ bool zk_numa_affinity(zk_cpu_mask *allowed);
  * CPU so far, the first of equals. With as many threads as CPUs each node gets as many as it has CPUs. n_nodes >= 1. */
 void zk_numa_spread(unsigned *node_of, unsigned n_threads, const zk_numa_topology *topology);
 
-typedef enum zk_numa_mode { ZK_NUMA_OFF, ZK_NUMA_AUTO, ZK_NUMA_INTERLEAVE } zk_numa_mode;
+typedef enum zk_numa_mode { ZK_NUMA_AUTO, ZK_NUMA_OFF, ZK_NUMA_INTERLEAVE, ZK_NUMA_N_MODES } zk_numa_mode;
+extern const char *const zk_numa_mode_names[ZK_NUMA_N_MODES];
 zk_numa_mode zk_numa_mode_of(const char *text); /* of CUZK_NUMA; NULL: not set */
 
 /* ---- of this process: read when first asked for, from any thread ---- */

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numa.h"
 #include "cli/commands.h"
 #include "cli/session.h"
+#include "field/cpu.h"
 
 static const cli_command *const commands[] = {
     &cli_prove,           &cli_verify,           &cli_inspect,          &cli_sample,        &cli_setup,
@@ -63,19 +65,18 @@ static size_t print_group(FILE *out, const char *word) {
 /* Code below takes a value it does not know for none: what was misspelt would be believed to hold. */
 static bool check_environment(void) {
     static const struct {
-        const char *name, *expected, *values[4];
-    } variables[] = {
-        {"CUZK_CPU", "portable, adx, avx2 or ifma", {"portable", "adx", "avx2", "ifma"}},
-        {"CUZK_NUMA", "auto, off or interleave", {"auto", "off", "interleave"}},
-    };
+        const char *name, *const *values;
+        size_t n_values;
+    } variables[] = {{"CUZK_CPU", zk_cpu_limit_names, ZK_CPU_BEST}, {"CUZK_NUMA", zk_numa_mode_names, ZK_NUMA_N_MODES}};
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        const char *value = getenv(variables[i].name);
+        const char *value = getenv(variables[i].name), *const *values = variables[i].values;
+        const size_t n = variables[i].n_values;
         bool known = !value || !*value;
-        for (size_t k = 0; !known && k < 4; k++)
-            known = variables[i].values[k] && strcmp(value, variables[i].values[k]) == 0;
+        for (size_t k = 0; !known && k < n; k++) known = strcmp(value, values[k]) == 0;
         if (known) continue;
-        fprintf(stderr, "cuzk: %s in the environment: found \"%s\", expected %s\n", variables[i].name, value,
-                variables[i].expected);
+        fprintf(stderr, "cuzk: %s in the environment: found \"%s\", expected", variables[i].name, value);
+        for (size_t k = 0; k < n; k++) fprintf(stderr, "%s%s", k == 0 ? " " : k + 1 < n ? ", " : " or ", values[k]);
+        fputc('\n', stderr);
         return false;
     }
     return true;

@@ -63,15 +63,14 @@ const zk_cpu_features *zk_cpu_get_features(void) {
     return &features;
 }
 
+const char *const zk_cpu_limit_names[ZK_CPU_BEST] = {"portable", "adx", "avx2", "ifma"};
+
 zk_cpu_limit zk_cpu_get_limit(void) {
-    static const struct {
-        const char *name;
-        zk_cpu_limit limit;
-    } names[] = {{"portable", ZK_CPU_PORTABLE}, {"adx", ZK_CPU_ADX}, {"avx2", ZK_CPU_AVX2}, {"ifma", ZK_CPU_IFMA}};
     const char *value = getenv("CUZK_CPU");
-    for (size_t i = 0; value && i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(value, names[i].name) == 0) return names[i].limit;
-    return ZK_CPU_BEST;
+    zk_cpu_limit limit = ZK_CPU_PORTABLE;
+    if (!value) return ZK_CPU_BEST;
+    while (limit < ZK_CPU_BEST && strcmp(value, zk_cpu_limit_names[limit]) != 0) limit++;
+    return limit;
 }
 
 bool zk_cpu_can_ifma(void) {

@@ -22,6 +22,7 @@ typedef enum zk_cpu_limit {
     ZK_CPU_IFMA,     /* and AVX-512 with IFMA */
     ZK_CPU_BEST
 } zk_cpu_limit;
+extern const char *const zk_cpu_limit_names[ZK_CPU_BEST];
 zk_cpu_limit zk_cpu_get_limit(void);
 
 /* The CPU and the system have what the sources in AVX-512 IFMA are built for, and CUZK_CPU allows it. */
