@@ -80,7 +80,12 @@ cuzk_status cli_bench_report(const cli_bench *bench, const cli_bench_field *fiel
         zk_json_put_string(json, "device", device);
         zk_json_put_u64(json, "threads", zk_pool_n_threads(bench->pool));
         zk_json_put_u64(json, "nodes", zk_numa_n_nodes());
-        for (size_t i = 0; i < n_fields; i++) zk_json_put_u64(json, fields[i].name, fields[i].value);
+        for (size_t i = 0; i < n_fields; i++) {
+            if (fields[i].text)
+                zk_json_put_string(json, fields[i].name, fields[i].text);
+            else
+                zk_json_put_u64(json, fields[i].name, fields[i].value);
+        }
         zk_json_put_u64(json, "runs", bench->runs);
         zk_json_put_double(json, "median_ms", median);
         zk_json_put_double(json, "min_ms", min);
@@ -95,7 +100,12 @@ cuzk_status cli_bench_report(const cli_bench *bench, const cli_bench_field *fiel
         return cli_json_end(json, err);
     }
     printf("%s", bench->name);
-    for (size_t i = 0; i < n_fields; i++) printf(" %s=%" PRIu64, fields[i].name, fields[i].value);
+    for (size_t i = 0; i < n_fields; i++) {
+        if (fields[i].text)
+            printf(" %s=%s", fields[i].name, fields[i].text);
+        else
+            printf(" %s=%" PRIu64, fields[i].name, fields[i].value);
+    }
     printf(" (%s %s, %u thread%s", kind, device, zk_pool_n_threads(bench->pool),
            zk_pool_n_threads(bench->pool) == 1 ? "" : "s");
     if (zk_numa_n_nodes() > 1) printf(", %u nodes", zk_numa_n_nodes());

@@ -32,10 +32,11 @@ void cli_bench_end(cli_bench *bench);
 typedef cuzk_status (*cli_bench_fn)(void *ctx, cuzk_err *err);
 cuzk_status cli_bench_measure(cli_bench *bench, cli_bench_fn fn, void *ctx, cuzk_err *err) ZK_MUST_USE;
 
-/* A name and a number of the report ("n", 65536). */
+/* A name and a number ("n", 65536) or text ("group", "g1") of the report. */
 typedef struct cli_bench_field {
     const char *name;
     uint64_t value;
+    const char *text; /* NULL: it is the number */
 } cli_bench_field;
 /* The report: fields, times, rate in `units` a run (0: none) of `unit`. */
 cuzk_status cli_bench_report(const cli_bench *bench, const cli_bench_field *fields, size_t n_fields, uint64_t units,

@@ -178,7 +178,7 @@ static int run_points(const cli_command *self, int argc, char **argv, bool maske
     ZK_GOTO(cli_bench_start(&bench, self->name, &err));
     p.pool = bench.pool;
     ZK_GOTO(points_make(&p, &err));
-    cli_bench_field fields[4] = {{"n", n}, {"group", p.g2 ? 2 : 1}};
+    cli_bench_field fields[4] = {{"n", n}, {"group", .text = group}};
     if (p.subsets) ZK_GOTO(make_table(&p, fields + 2, &err));
     ZK_GOTO(cli_bench_measure(&bench,
                               p.subsets ? run_subsets_once
@@ -291,8 +291,8 @@ static int run_ntt(const cli_command *self, int argc, char **argv) {
     for (size_t i = 0; i < t.n; i++) cli_bench_scalar(&t.x[i], STREAM_NTT, i);
     ZK_GOTO(cli_bench_measure(&bench, run_transform_once, &t, &err));
     ZK_GOTO(check_transform(&bench, &t, (unsigned)log2_n, &err));
-    cli_bench_field fields[] = {{"log2_n", log2_n}};
-    ZK_GOTO(cli_bench_report(&bench, fields, 1, log2_n * t.n / 2, "butterflies", &err));
+    cli_bench_field fields[] = {{"log2_n", log2_n}, {"kind", .text = kind}};
+    ZK_GOTO(cli_bench_report(&bench, fields, 2, log2_n * t.n / 2, "butterflies", &err));
 out:
     zk_mem_free(t.x);
     zk_ntt_domain_destroy(t.domain);

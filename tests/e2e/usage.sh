@@ -49,6 +49,7 @@ for what in "msm -n 100" "msm -n 100 --group g2" "masked-sum -n 100" "ntt --log2
     # shellcheck disable=SC2086
     expect "bench $what is checked" 0 '"checked": true' "$CUZK" bench $(echo "$what" | sed "s#toxic\$#$toxic#") --runs 1 --json
 done
+expect "bench msm names its group" 0 "group=g2" "$CUZK" bench msm -n 8 --group g2 --runs 1
 for kind in porep winning window update; do
     expect "sample $kind --json" 0 "\"kind\": \"$kind\".*\"sector_size\": 2048.*\"partitions\": 1.*\"miner_id\": 1193" \
         sh -c '"$1" sample "$2" --sector-size 2KiB -o "$3/s.json" --json | tr -d "\n"' sh "$CUZK" $kind "$work"
