@@ -1,5 +1,4 @@
 /* cuzk bench request: whole requests with a resident key, from the file to verified proofs */
-#include <dirent.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include "base/alloc.h"
 #include "cli/bench.h"
 #include "cli/commands.h"
+#include "cli/folder.h"
 #include "cli/job.h"
 #include "cli/partitions.h"
 #include "cli/testdata.h"
@@ -22,44 +22,6 @@ typedef struct request_args {
     bool steady, multiples;
 } request_args;
 
-/* The files *.json of a folder, in the order of their names. */
-typedef struct paths {
-    char **items;
-    size_t n;
-    uint8_t (*digests)[32]; /* [n] of the proofs of each request, once it was proved */
-    bool *proved;
-} paths;
-
-static void paths_clear(paths *p) {
-    for (size_t i = 0; i < p->n; i++) free(p->items[i]);
-    free(p->items);
-    free(p->digests);
-    free(p->proved);
-}
-
-static int is_request(const struct dirent *entry) {
-    size_t n = strlen(entry->d_name);
-    return entry->d_name[0] != '.' && n > 5 && strcmp(entry->d_name + n - 5, ".json") == 0;
-}
-
-static cuzk_status paths_read(paths *p, const char *folder, cuzk_err *err) {
-    struct dirent **entries = NULL;
-    int n = scandir(folder, &entries, is_request, alphasort);
-    if (n < 0) return ZK_FAIL(err, CUZK_IO, "%s: cannot read the folder", folder);
-    cuzk_status status = n ? CUZK_OK : ZK_FAIL(err, CUZK_BAD_INPUT, "%s: no requests (*.json) in it", folder);
-    p->items = zk_calloc((size_t)n + 1, sizeof *p->items);
-    p->digests = zk_calloc((size_t)n + 1, sizeof *p->digests);
-    p->proved = zk_calloc((size_t)n + 1, sizeof *p->proved);
-    for (int i = 0; i < n; i++) {
-        if (p->items && p->digests && p->proved && asprintf(&p->items[p->n], "%s/%s", folder, entries[i]->d_name) >= 0)
-            p->n++;
-        free(entries[i]);
-    }
-    free(entries);
-    if (status == CUZK_OK && p->n < (size_t)n) status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: out of memory", folder);
-    return status;
-}
-
 static cuzk_status read_job(zk_job **job, const char *path, cuzk_err *err) {
     zk_request *request = NULL;
     ZK_TRY(zk_request_read_file(&request, path, err));
@@ -71,7 +33,7 @@ static cuzk_status read_job(zk_job **job, const char *path, cuzk_err *err) {
 
 typedef struct reader {
     const char *path;
-    size_t index; /* of the path */
+    size_t index; /* of the request */
     zk_job *job;
     cuzk_status status;
     cuzk_err err;
@@ -85,7 +47,9 @@ static void *read_ahead(void *ctx) {
 
 typedef struct request_run {
     const request_args *args;
-    paths paths;
+    cli_files files;        /* of the requests */
+    uint8_t (*digests)[32]; /* [files.n] of the proofs of each request, once it was proved */
+    bool *proved;           /* [files.n] */
     zk_program *program;
     uint32_t n_partitions;
     cli_prover prover;
@@ -98,8 +62,8 @@ typedef struct request_run {
 } request_run;
 
 static cuzk_status start_reading(request_run *run, cuzk_err *err) {
-    size_t index = (size_t)(run->turn++ % run->paths.n);
-    run->ahead = (reader){.path = run->paths.items[index], .index = index};
+    size_t index = (size_t)(run->turn++ % run->files.n);
+    run->ahead = (reader){.path = run->files.paths[index], .index = index};
     if (pthread_create(&run->thread, NULL, read_ahead, &run->ahead) != 0)
         return ZK_FAIL(err, CUZK_EXHAUSTED, "no thread to read requests");
     run->reading = true;
@@ -120,11 +84,11 @@ static cuzk_status compare_runs(request_run *run, size_t index, cuzk_err *err) {
     uint8_t digest[32];
     if (!run->blinding) return CUZK_OK;
     zk_sha256(digest, run->proofs, (size_t)run->n_partitions * ZK_PROOF_BYTES);
-    if (run->paths.proved[index] && memcmp(digest, run->paths.digests[index], 32) != 0)
+    if (run->proved[index] && memcmp(digest, run->digests[index], 32) != 0)
         return ZK_FAIL(err, CUZK_CHECK_FAILED, "%s: with the same blinding two runs gave different proofs",
-                       run->paths.items[index]);
-    memcpy(run->paths.digests[index], digest, 32);
-    run->paths.proved[index] = true;
+                       run->files.paths[index]);
+    memcpy(run->digests[index], digest, 32);
+    run->proved[index] = true;
     return CUZK_OK;
 }
 
@@ -166,7 +130,9 @@ static cuzk_status open_run(request_run *run, zk_job *job, cuzk_err *err) {
     if (args->blinding_path) ZK_TRY(cli_read_blinding(&run->blinding, run->n_partitions, args->blinding_path, err));
     ZK_TRY(zk_job_program(&run->program, job, err));
     run->proofs = zk_malloc((size_t)run->n_partitions * ZK_PROOF_BYTES);
-    if (!run->proofs) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for proofs");
+    run->digests = zk_calloc(run->files.n, sizeof *run->digests);
+    run->proved = zk_calloc(run->files.n, sizeof *run->proved);
+    if (!run->proofs || !run->digests || !run->proved) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for proofs");
     ZK_GOTO(zk_job_identifier(identifier, job, err));
     ZK_GOTO(cli_key_find(&key, &args->keys, identifier, NULL, err));
     ZK_GOTO(cli_prover_open(&run->prover, run->program, &key, &args->bench.work, args->bench.pool, NULL, err));
@@ -183,8 +149,8 @@ static cuzk_status bench_request(request_args *args, cuzk_err *err) {
     request_run run = {.args = args};
     zk_job *job = NULL;
     ZK_TRY(cli_key_args_check(&args->keys, err));
-    ZK_GOTO(paths_read(&run.paths, args->folder, err));
-    ZK_GOTO(read_job(&job, run.paths.items[0], err));
+    ZK_GOTO(cli_json_files(&run.files, args->folder, "requests", err));
+    ZK_GOTO(read_job(&job, run.files.paths[0], err));
     ZK_GOTO(open_run(&run, job, err));
     bench->backend = run.prover.backend;
     ZK_GOTO(cli_bench_measure(bench, request_once, &run, err));
@@ -202,7 +168,9 @@ out:
     free(run.blinding);
     zk_job_destroy(job);
     zk_program_destroy(run.program);
-    paths_clear(&run.paths);
+    cli_files_clear(&run.files);
+    free(run.digests);
+    free(run.proved);
     return status;
 }
 

@@ -1,5 +1,4 @@
 /* cuzk trace compare */
-#include <dirent.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,29 +9,16 @@
 #include "base/alloc.h"
 #include "base/trace_compare.h"
 #include "cli/commands.h"
+#include "cli/folder.h"
 #include "cli/output.h"
 
 /* ---- the sets ---- */
 
-static int is_json_name(const struct dirent *entry) {
-    size_t n = strlen(entry->d_name);
-    return entry->d_name[0] != '.' && n > 5 && strcmp(entry->d_name + n - 5, ".json") == 0;
-}
-
 static cuzk_status add_folder(zk_trace_set *set, const char *path, cuzk_err *err) {
-    struct dirent **entries = NULL;
-    int n = scandir(path, &entries, is_json_name, alphasort);
-    cuzk_status status = CUZK_OK;
-    if (n < 0) return ZK_FAIL(err, CUZK_IO, "%s: cannot be read", path);
-    if (n == 0) status = ZK_FAIL(err, CUZK_BAD_INPUT, "%s: found no file *.json, expected one for each run", path);
-    for (int i = 0; i < n; i++) {
-        char file[4096];
-        if (status == CUZK_OK && (size_t)snprintf(file, sizeof file, "%s/%s", path, entries[i]->d_name) >= sizeof file)
-            status = ZK_FAIL(err, CUZK_BAD_INPUT, "%.80s: the path is too long", path);
-        if (status == CUZK_OK) status = zk_trace_set_add_file(set, file, err);
-        free(entries[i]);
-    }
-    free(entries);
+    cli_files files;
+    cuzk_status status = cli_json_files(&files, path, "runs", err);
+    for (size_t i = 0; i < files.n && status == CUZK_OK; i++) status = zk_trace_set_add_file(set, files.paths[i], err);
+    cli_files_clear(&files);
     return status;
 }
 

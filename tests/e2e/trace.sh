@@ -35,7 +35,7 @@ expect "wrong usage" 2 "trace compare" "$CUZK" trace compare "$work/before"
 expect "no such file" 3 "$work/none" "$CUZK" trace compare "$work/before" "$work/none"
 expect "not a trace" 3 "notes.txt" "$CUZK" trace compare "$work/before" "$work/after/notes.txt"
 mkdir "$work/empty"
-expect "a folder without runs" 3 "no file" "$CUZK" trace compare "$work/before" "$work/empty"
+expect "a folder without runs" 3 "no runs" "$CUZK" trace compare "$work/before" "$work/empty"
 
 "$CUZK" setup winning --sector-size 2KiB --out "$work/keys" >/dev/null 2>&1 &&
     "$CUZK" sample winning --sector-size 2KiB -o "$work/request.json" >/dev/null 2>&1 &&

@@ -72,6 +72,7 @@ expect "no prepared key" 3 "no prepared key beside .*params prepare" "$CUZK" pro
 [ ! -e "$work/p" ] || fail "a proof is left"
 
 expect "bench request without a folder" 2 "FOLDER" "$CUZK" bench request --params "$work/keys"
+expect "of a folder that is not there" 3 "No such file" "$CUZK" bench request "$work/none/none" --params "$work/keys"
 expect "of a folder without requests" 3 "no requests" "$CUZK" bench request "$work/none" --params "$work/keys"
 mkdir "$work/requests" "$work/requests/folder"
 cp "$work/request.json" "$work/requests/1.json" && echo "not a request" >"$work/requests/notes.txt"
