@@ -102,8 +102,8 @@ static cuzk_status start_proof(run_state *s, slot *k, cuzk_err *err) {
     k->busy = true;
     k->start_ns = zk_now_ns();
     s->n_started++;
-    uint64_t timeout_ms = s->remote.timeout_s > UINT64_MAX / 1000 ? 0 : s->remote.timeout_s * 1000;
-    status = zk_client_start(NULL, s->remote.client, "Prove", message, n, timeout_ms, on_proof, k, err);
+    zk_client_query query = {"Prove", message, n, cli_remote_timeout_ms(&s->remote)};
+    status = zk_client_start(NULL, s->remote.client, &query, on_proof, k, err);
     if (status != CUZK_OK) k->busy = false;
     free(message);
     return status;

@@ -46,14 +46,17 @@ void cli_remote_close(cli_remote *r) {
     r->client = NULL;
 }
 
+uint64_t cli_remote_timeout_ms(const cli_remote *r) {
+    return r->timeout_s > UINT64_MAX / 1000 ? 0 : r->timeout_s * 1000;
+}
+
 cuzk_status cli_remote_call_raw(void **answer, cli_remote *r, const char *method, const void *request, size_t n,
                                 const ProtobufCMessageDescriptor *type, cuzk_err *err) {
     uint8_t *response = NULL;
     size_t n_response = 0;
     *answer = NULL;
-    uint64_t timeout_ms = r->timeout_s > UINT64_MAX / 1000 ? 0 : r->timeout_s * 1000;
-    cuzk_status status = zk_client_call_sync(&response, &n_response, r->client, method, request, n, timeout_ms,
-                                             cli_cancelled, NULL, err);
+    zk_client_query query = {method, request, n, cli_remote_timeout_ms(r)};
+    cuzk_status status = zk_client_call_sync(&response, &n_response, r->client, &query, cli_cancelled, NULL, err);
     if (status != CUZK_OK) {
         cli_remote_advise(r, status, err);
         return status;

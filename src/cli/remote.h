@@ -10,7 +10,7 @@
 typedef struct cli_remote {
     const char *address, *ca, *certificate, *key, *name;
     const char *origin; /* of the address in use */
-    uint64_t timeout_s;
+    uint64_t timeout_s; /* 0: none */
     zk_client *client;
 } cli_remote;
 
@@ -27,6 +27,7 @@ enum { CLI_N_REMOTE_OPTIONS = 6 };
 
 cuzk_status cli_remote_open(cli_remote *remote, cuzk_err *err) ZK_MUST_USE;
 void cli_remote_close(cli_remote *remote);
+uint64_t cli_remote_timeout_ms(const cli_remote *remote);
 /* Packs, calls, unpacks. The answer is freed with protobuf_c_message_free_unpacked. Ends with CANCELLED when the user
  * asks to stop. */
 cuzk_status cli_remote_call(void **answer, cli_remote *remote, const char *method, const ProtobufCMessage *request,

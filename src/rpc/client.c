@@ -162,10 +162,15 @@ static void finish(zk_client_call *call) {
     free(call);
 }
 
-cuzk_status zk_client_start(zk_client_call **out, zk_client *c, const char *method, const void *request,
-                            size_t n_request, uint64_t timeout_ms, zk_client_done_fn done, void *ctx, cuzk_err *err) {
+static gpr_timespec after_ms(uint64_t ms) {
+    return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                        gpr_time_from_millis((int64_t)(ms < INT64_MAX ? ms : INT64_MAX), GPR_TIMESPAN));
+}
+
+cuzk_status zk_client_start(zk_client_call **out, zk_client *c, const zk_client_query *query, zk_client_done_fn done,
+                            void *ctx, cuzk_err *err) {
     char path[200];
-    snprintf(path, sizeof path, method[0] == '/' ? "%s" : "/cuzk.v1.ProvingEngine/%s", method);
+    snprintf(path, sizeof path, query->method[0] == '/' ? "%s" : "/cuzk.v1.ProvingEngine/%s", query->method);
     zk_client_call *call = zk_calloc(1, sizeof *call);
     if (!call) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a call");
     call->client = c;
@@ -174,12 +179,11 @@ cuzk_status zk_client_start(zk_client_call **out, zk_client *c, const char *meth
     call->details = grpc_empty_slice();
     grpc_metadata_array_init(&call->initial);
     grpc_metadata_array_init(&call->trailing);
-    grpc_slice slice = grpc_slice_from_copied_buffer(request, n_request), name = grpc_slice_from_copied_string(path);
+    grpc_slice slice = grpc_slice_from_copied_buffer(query->message, query->n),
+               name = grpc_slice_from_copied_string(path);
     call->request = grpc_raw_byte_buffer_create(&slice, 1);
     grpc_slice_unref(slice);
-    gpr_timespec deadline =
-        timeout_ms ? gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis((int64_t)timeout_ms, GPR_TIMESPAN))
-                   : gpr_inf_future(GPR_CLOCK_MONOTONIC);
+    gpr_timespec deadline = query->timeout_ms ? after_ms(query->timeout_ms) : gpr_inf_future(GPR_CLOCK_MONOTONIC);
     call->call = grpc_channel_create_call(c->channel, NULL, GRPC_PROPAGATE_DEFAULTS, c->cq, name, NULL, deadline, NULL);
     grpc_slice_unref(name);
     grpc_op ops[] = {
@@ -216,7 +220,7 @@ void zk_client_cancel(zk_client_call *call) {
 
 unsigned zk_client_poll(zk_client *c, unsigned timeout_ms) {
     unsigned n = 0;
-    gpr_timespec until = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), gpr_time_from_millis(timeout_ms, GPR_TIMESPAN));
+    gpr_timespec until = after_ms(timeout_ms);
     for (;;) {
         grpc_event event = grpc_completion_queue_next(c->cq, n ? gpr_inf_past(GPR_CLOCK_MONOTONIC) : until, NULL);
         if (event.type != GRPC_OP_COMPLETE) {
@@ -271,14 +275,13 @@ static void keep_result(void *ctx, cuzk_status status, const uint8_t *response, 
     r->data[n] = 0;
 }
 
-cuzk_status zk_client_call_sync(uint8_t **response, size_t *n_response, zk_client *c, const char *method,
-                                const void *request, size_t n_request, uint64_t timeout_ms, bool (*stop)(void *ctx),
-                                void *ctx, cuzk_err *err) {
+cuzk_status zk_client_call_sync(uint8_t **response, size_t *n_response, zk_client *c, const zk_client_query *query,
+                                bool (*stop)(void *ctx), void *ctx, cuzk_err *err) {
     sync_result r = {.err = err};
     zk_client_call *call = NULL;
     *response = NULL;
     *n_response = 0;
-    ZK_TRY(zk_client_start(&call, c, method, request, n_request, timeout_ms, keep_result, &r, err));
+    ZK_TRY(zk_client_start(&call, c, query, keep_result, &r, err));
     for (bool stopped = false; !r.done;) {
         zk_client_poll(c, 100);
         if (!r.done && !stopped && stop && stop(ctx)) {

@@ -23,11 +23,16 @@ void zk_client_destroy(zk_client *client); /* ends running calls with CANCELLED,
  * (its status by codes.h, "CODE: message"). Called from zk_client_poll or zk_client_destroy. */
 typedef void (*zk_client_done_fn)(void *ctx, cuzk_status status, const uint8_t *response, size_t n_response,
                                   const cuzk_err *err);
-/* Starts a call of "SubmitProof" ... ("/package.Service/Method" for others) with an encoded message, which is copied.
- * timeout_ms 0: none. */
-cuzk_status zk_client_start(zk_client_call **call, zk_client *client, const char *method, const void *request,
-                            size_t n_request, uint64_t timeout_ms, zk_client_done_fn done, void *ctx,
-                            cuzk_err *err) ZK_MUST_USE;
+/* What is called: "SubmitProof" ..., or "/package.Service/Method". */
+typedef struct zk_client_query {
+    const char *method;
+    const void *message; /* [n] encoded */
+    size_t n;
+    uint64_t timeout_ms; /* 0: none */
+} zk_client_query;
+/* Starts a call; nothing of the query is needed after that. `call` may be NULL. */
+cuzk_status zk_client_start(zk_client_call **call, zk_client *client, const zk_client_query *query,
+                            zk_client_done_fn done, void *ctx, cuzk_err *err) ZK_MUST_USE;
 void zk_client_cancel(zk_client_call *call); /* `done` still comes */
 /* How the last call that ended came to its end: to be asked in `done`, or after a call that was waited for. */
 typedef enum zk_client_reach {
@@ -41,9 +46,8 @@ unsigned zk_client_poll(zk_client *client, unsigned timeout_ms);
 
 /* One call, waited for. `stop` (may be NULL) is polled about ten times a second; true cancels. The response is to be
  * freed. */
-cuzk_status zk_client_call_sync(uint8_t **response, size_t *n_response, zk_client *client, const char *method,
-                                const void *request, size_t n_request, uint64_t timeout_ms, bool (*stop)(void *ctx),
-                                void *ctx, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_client_call_sync(uint8_t **response, size_t *n_response, zk_client *client, const zk_client_query *query,
+                                bool (*stop)(void *ctx), void *ctx, cuzk_err *err) ZK_MUST_USE;
 
 /* SubmitProofRequest (nested: inside a ProveRequest) of a request, encoded; to be freed. */
 cuzk_status zk_client_encode_submit(uint8_t **message, size_t *n, const zk_request *request, bool nested,

@@ -185,7 +185,9 @@ static void be_client(unsigned *n_completed, const char *address, const zk_reque
     zk_request named = test_as(request, id, ZK_PRIORITY_NORMAL);
     ZK_CHECK_OK(zk_client_create(&client, address, NULL, &err), err);
     ZK_CHECK_OK(zk_client_encode_submit(&message, &n, &named, false, &err), err);
-    ZK_CHECK_OK(zk_client_call_sync(&answer, &n_answer, client, "SubmitProof", message, n, 0, NULL, NULL, &err), err);
+    ZK_CHECK_OK(zk_client_call_sync(&answer, &n_answer, client, &(zk_client_query){"SubmitProof", message, n}, NULL,
+                                    NULL, &err),
+                err);
     zk_pb_field field;
     for (zk_pb_reader r = {.p = answer, .end = answer + n_answer}; zk_pb_next(&r, &field);)
         if (zk_pb_is(&field, 1, ZK_PB_BYTES)) snprintf(job_id, sizeof job_id, "%.*s", (int)field.n, field.data);
@@ -194,15 +196,19 @@ static void be_client(unsigned *n_completed, const char *address, const zk_reque
     zk_pb_writer wait = {0};
     zk_pb_put_text(&wait, 1, job_id);
     if (i % 10 == 9) {
-        ZK_CHECK_OK(zk_client_start(&left, client, "AwaitProof", wait.data, wait.n, 0, answered, NULL, &err), err);
-    } else {
         ZK_CHECK_OK(
-            zk_client_call_sync(&answer, &n_answer, client, "AwaitProof", wait.data, wait.n, 0, NULL, NULL, &err), err);
+            zk_client_start(&left, client, &(zk_client_query){"AwaitProof", wait.data, wait.n}, answered, NULL, &err),
+            err);
+    } else {
+        ZK_CHECK_OK(zk_client_call_sync(&answer, &n_answer, client, &(zk_client_query){"AwaitProof", wait.data, wait.n},
+                                        NULL, NULL, &err),
+                    err);
         *n_completed += n_answer > 192; /* with a proof */
         free(answer);
     }
     free(wait.data);
-    ZK_CHECK_OK(zk_client_call_sync(&answer, &n_answer, client, "GetStatus", "", 0, 0, NULL, NULL, &err), err);
+    ZK_CHECK_OK(
+        zk_client_call_sync(&answer, &n_answer, client, &(zk_client_query){"GetStatus", "", 0}, NULL, NULL, &err), err);
     free(answer);
     zk_client_destroy(client);
 }

@@ -19,7 +19,8 @@ static cuzk_status ask_at(zk_client_reach *reach, cuzk_err *err, const char *add
     size_t n = 0;
     *err = (cuzk_err){0};
     ZK_CHECK_OK(zk_client_create(&client, address, NULL, err), *err);
-    cuzk_status status = zk_client_call_sync(&response, &n, client, "GetStatus", "", 0, timeout_ms, NULL, NULL, err);
+    cuzk_status status =
+        zk_client_call_sync(&response, &n, client, &(zk_client_query){"GetStatus", "", 0, timeout_ms}, NULL, NULL, err);
     *reach = zk_client_last_reach(client);
     free(response);
     zk_client_destroy(client);

@@ -53,8 +53,8 @@ static inline void sleep_ms(unsigned ms) {
 
 static inline cuzk_status call(const char *method, const void *request, size_t n, uint8_t **response,
                                size_t *n_response, cuzk_err *err) {
-    return zk_client_call_sync(response, n_response, fx.client, method, request, n, 20000 * ZK_TEST_PATIENCE, NULL,
-                               NULL, err);
+    return zk_client_call_sync(response, n_response, fx.client,
+                               &(zk_client_query){method, request, n, 20000 * ZK_TEST_PATIENCE}, NULL, NULL, err);
 }
 
 /* Packs, calls, unpacks; the call must succeed. */
@@ -144,7 +144,9 @@ static inline zk_client_call *await(waiter *w, const char *job_id, uint64_t time
     m.timeout_ms = timeout_ms;
     *w = (waiter){0};
     size_t n = cuzk__v1__await_proof_request__pack(&m, buffer);
-    ZK_CHECK_OK(zk_client_start(&c, fx.client, "AwaitProof", buffer, n, deadline_ms, on_await, w, &err), err);
+    ZK_CHECK_OK(
+        zk_client_start(&c, fx.client, &(zk_client_query){"AwaitProof", buffer, n, deadline_ms}, on_await, w, &err),
+        err);
     return c;
 }
 

@@ -268,7 +268,7 @@ static zk_client_call *prove(waiter *w, const char *request_id) {
     zk_client_call *c = NULL;
     *w = (waiter){0};
     ZK_CHECK_OK(zk_client_encode_submit(&message, &n, &r, true, &err), err);
-    ZK_CHECK_OK(zk_client_start(&c, fx.client, "Prove", message, n, 0, on_await, w, &err), err);
+    ZK_CHECK_OK(zk_client_start(&c, fx.client, &(zk_client_query){"Prove", message, n}, on_await, w, &err), err);
     free(message);
     return c;
 }

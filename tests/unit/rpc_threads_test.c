@@ -74,7 +74,8 @@ static void test_silence(void) {
     cuzk_err err = {0};
     fake_hang(fx.engine);
     zk_client_call *held = NULL;
-    ZK_CHECK_OK(zk_client_start(&held, fx.client, "GetStatus", "", 0, 0, keep_status, &answer, &err), err);
+    ZK_CHECK_OK(zk_client_start(&held, fx.client, &(zk_client_query){"GetStatus", "", 0}, keep_status, &answer, &err),
+                err);
     for (int i = 0; i < 100 * ZK_TEST_PATIENCE && zk_rpc_server_silent_ms(fx.server) < 2000; i++)
         zk_client_poll(fx.client, 50);
     bool seen = zk_rpc_server_silent_ms(fx.server) >= 2000, answered = answer == CUZK_OK;
@@ -107,7 +108,9 @@ static void test_blocking_side_by_side(void) {
         unsigned together = round ? 2 : 1;
         fake_meet(fx.engine, together);
         for (unsigned i = 0; i < together; i++)
-            ZK_CHECK_OK(zk_client_start(&c, fx.client, "PreloadSRS", q, n, 0, count_good, &done[i], &err), err);
+            ZK_CHECK_OK(
+                zk_client_start(&c, fx.client, &(zk_client_query){"PreloadSRS", q, n}, count_good, &done[i], &err),
+                err);
         for (unsigned i = 0; i < together; i++) {
             WAIT_FOR(done[i]);
             ZK_CHECKF(done[i] == 1, "round %u", round);
