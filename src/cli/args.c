@@ -53,8 +53,10 @@ const char *cli_format_size(char *text, uint64_t bytes) {
 /* One-letter options are shown as -o, longer ones as --out. */
 static const char *dashes(const cli_option *option) { return option->name[1] ? "--" : "-"; }
 
-static void print_help(const cli_command *command, const cli_option *options, size_t n_options,
-                       const cli_positional *positionals, size_t n_positionals) {
+static void print_help(const cli_command *command, const cli_arguments *arguments) {
+    const cli_option *options = arguments->options;
+    const cli_positional *positionals = arguments->positionals;
+    const size_t n_options = arguments->n_options, n_positionals = arguments->n_positionals;
     printf("usage: cuzk %s", command->name);
     for (size_t i = 0; i < n_positionals; i++) printf(positionals[i].optional ? " [%s]" : " %s", positionals[i].name);
     for (size_t i = 0; i < n_options; i++)
@@ -100,14 +102,19 @@ static cuzk_status set_value(cli_option *option, const char *text, cuzk_err *err
     return ZK_FAIL(err, CUZK_INTERNAL, "%s%s: unknown option type", dashes(option), option->name);
 }
 
-static cli_option *find_option(cli_option *options, size_t n_options, const char *name, size_t length) {
-    for (size_t i = 0; i < n_options; i++)
-        if (strlen(options[i].name) == length && memcmp(options[i].name, name, length) == 0) return &options[i];
+static cli_option *find_option(const cli_arguments *arguments, const char *name, size_t length) {
+    for (size_t i = 0; i < arguments->n_options; i++) {
+        cli_option *option = &arguments->options[i];
+        if (strlen(option->name) == length && memcmp(option->name, name, length) == 0) return option;
+    }
     return NULL;
 }
 
-cuzk_status cli_parse(const cli_command *command, int argc, char **argv, cli_option *options, size_t n_options,
-                      const cli_positional *positionals, size_t n_positionals, bool *help, cuzk_err *err) {
+cuzk_status cli_parse(bool *help, const cli_arguments *arguments, const cli_command *command, int argc, char **argv,
+                      cuzk_err *err) {
+    const cli_option *options = arguments->options;
+    const cli_positional *positionals = arguments->positionals;
+    const size_t n_options = arguments->n_options, n_positionals = arguments->n_positionals;
     size_t n_found = 0;
     bool options_ended = false;
     *help = false;
@@ -124,14 +131,14 @@ cuzk_status cli_parse(const cli_command *command, int argc, char **argv, cli_opt
             continue;
         }
         if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
-            print_help(command, options, n_options, positionals, n_positionals);
+            print_help(command, arguments);
             *help = true;
             return CUZK_OK;
         }
         bool short_form = arg[1] != '-'; /* one letter; -o is --o */
         const char *name = arg + (short_form ? 1 : 2);
         const char *equals = short_form ? NULL : strchr(name, '=');
-        cli_option *option = find_option(options, n_options, name, equals ? (size_t)(equals - name) : strlen(name));
+        cli_option *option = find_option(arguments, name, equals ? (size_t)(equals - name) : strlen(name));
         if (!option || (short_form && option->name[1]))
             return ZK_FAIL(err, CUZK_USAGE, "unknown option \"%s\" (see --help)", arg);
         if (option->given) return ZK_FAIL(err, CUZK_USAGE, "%s%s is given twice", dashes(option), option->name);
@@ -157,10 +164,9 @@ cuzk_status cli_parse(const cli_command *command, int argc, char **argv, cli_opt
     return CUZK_OK;
 }
 
-bool cli_given(const cli_option *options, size_t n_options, const char *name) {
-    for (size_t i = 0; i < n_options; i++)
-        if (strcmp(options[i].name, name) == 0) return options[i].given;
-    return false;
+bool cli_given(const cli_arguments *arguments, const char *name) {
+    const cli_option *option = find_option(arguments, name, strlen(name));
+    return option && option->given;
 }
 
 int cli_report(const cli_command *command, cuzk_status status, const cuzk_err *err) {

@@ -38,13 +38,23 @@ typedef struct cli_command {
     const char *details;                                               /* more text for --help, or NULL */
 } cli_command;
 
+/* What a command takes. */
+typedef struct cli_arguments {
+    cli_option *options; /* [n_options] */
+    size_t n_options;
+    const cli_positional *positionals; /* [n_positionals] in their order, optional ones last */
+    size_t n_positionals;
+} cli_arguments;
+#define CLI_ALL(table) table, sizeof table / sizeof table[0] /* an array as two members */
+
 /* Parses. On --help prints the text to stdout and returns CUZK_OK with *help set. Unknown, repeated, missing or
  * malformed arguments: CUZK_USAGE with a message. Options may be given as `--name value` or `--name=value`, anywhere;
  * `--` ends them. */
-cuzk_status cli_parse(const cli_command *command, int argc, char **argv, cli_option *options, size_t n_options,
-                      const cli_positional *positionals, size_t n_positionals, bool *help, cuzk_err *err) ZK_MUST_USE;
+cuzk_status cli_parse(bool *help, const cli_arguments *arguments, const cli_command *command, int argc, char **argv,
+                      cuzk_err *err) ZK_MUST_USE;
 
-bool cli_given(const cli_option *options, size_t n_options, const char *name);
+/* Whether the option was there; false also if the command does not take it. */
+bool cli_given(const cli_arguments *arguments, const char *name);
 
 /* "2KiB", "32GiB", "512 MiB" or plain bytes. */
 bool cli_parse_size(uint64_t *bytes, const char *text);

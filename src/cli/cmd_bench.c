@@ -168,7 +168,7 @@ static int run_points(const cli_command *self, int argc, char **argv, bool maske
     const size_t n_options = sizeof options / sizeof options[0] - !masked; /* the last is for masked sums */
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, NULL, 0, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){options, n_options}, self, argc, argv, &err));
     if (help) goto out;
     p.g2 = strcmp(group, "g2") == 0;
     if (!p.g2 && strcmp(group, "g1") != 0)
@@ -275,7 +275,7 @@ static int run_ntt(const cli_command *self, int argc, char **argv) {
     };
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], NULL, 0, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options)}, self, argc, argv, &err));
     if (help) goto out;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(kind, kinds[i].name) == 0) t.run = kinds[i].run;

@@ -22,14 +22,14 @@ static int run_check(const cli_command *self, int argc, char **argv) {
         CLI_BENCH_OPTIONS(bench),
         CLI_INPUT_OPTIONS(input),
     };
-    const size_t n_options = sizeof options / sizeof options[0];
+    const cli_arguments arguments = {CLI_ALL(options)};
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, NULL, 0, &help, &err));
+    ZK_GOTO(cli_parse(&help, &arguments, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(cli_bench_start(&bench, self->name, &err));
     run.pool = bench.pool;
-    ZK_GOTO(cli_input_read(&run.job, &input, options, n_options, &err));
+    ZK_GOTO(cli_input_read(&run.job, &input, &arguments, &err));
     ZK_GOTO(cli_bench_measure(&bench, check_once, &run, &err));
     bench.checked = true; /* a proof that does not hold ends the runs */
     cli_bench_field fields[] = {{"partitions", run.job->n_partitions}};

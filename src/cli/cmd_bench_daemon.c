@@ -247,8 +247,9 @@ static int run_bench(const cli_command *self, int argc, char **argv, bench_mode 
         {"concurrency", "N", CLI_COUNT, &s.concurrency,
          mode == BATCH ? "at a time (default 2)" : "at a time (default 16)"},
     };
-    ZK_GOTO(
-        cli_parse(self, argc, argv, options, CLI_N_REMOTE_OPTIONS + (mode == SINGLE ? 4 : 5), NULL, 0, &help, &err));
+    cli_arguments arguments = {CLI_ALL(options)};
+    if (mode == SINGLE) arguments.n_options--; /* without the last */
+    ZK_GOTO(cli_parse(&help, &arguments, self, argc, argv, &err));
     if (help) goto out;
     if (s.concurrency > 10000)
         ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--concurrency: found %" PRIu64 ", expected 1 to 10000", s.concurrency));

@@ -97,7 +97,7 @@ static int run_hash(const cli_command *self, int argc, char **argv) {
     };
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], NULL, 0, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options)}, self, argc, argv, &err));
     if (help) goto out;
     bool poseidon = strcmp(name, "poseidon") == 0;
     if (!poseidon && strcmp(name, "sha256") != 0)

@@ -99,7 +99,7 @@ static void fix_blinding(zk_blinding *blinding) {
     cli_bench_scalar(&blinding->s, 8, 1);
 }
 
-static cuzk_status bench_prove(bench_args *args, const cli_option *options, size_t n_options, cuzk_err *err) {
+static cuzk_status bench_prove(bench_args *args, const cli_arguments *given, cuzk_err *err) {
     cli_bench *bench = &args->bench;
     bool is_chain = args->log2_n != 0;
     if (is_chain) ZK_TRY(check_log2_n(args->log2_n, err));
@@ -120,7 +120,7 @@ static cuzk_status bench_prove(bench_args *args, const cli_option *options, size
         run.request = (zk_prove_request){(const uint8_t(*)[32])c.hints, c.n_hints, (const uint8_t(*)[32])c.public_input,
                                          1, &blinding};
     } else {
-        ZK_GOTO(cli_input_read(&job, &args->input, options, n_options, err));
+        ZK_GOTO(cli_input_read(&job, &args->input, given, err));
         ZK_GOTO(zk_job_program(&program, job, err));
         hints = zk_malloc((size_t)program->n_hints * 32);
         publics = zk_malloc((size_t)job->n_publics * 32);
@@ -213,13 +213,13 @@ out:
     return status;
 }
 
-static cuzk_status bench_synthesize(bench_args *args, const cli_option *options, size_t n_options, cuzk_err *err) {
+static cuzk_status bench_synthesize(bench_args *args, const cli_arguments *given, cuzk_err *err) {
     cli_bench *bench = &args->bench;
     zk_job *job = NULL;
     zk_program *program = NULL;
     synthesis s = {0};
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_input_read(&job, &args->input, options, n_options, err));
+    ZK_GOTO(cli_input_read(&job, &args->input, given, err));
     ZK_GOTO(zk_job_program(&program, job, err));
     s.program = program;
     ZK_GOTO(synthesis_open(&s, &bench->work, job, bench->pool, err));
@@ -433,24 +433,23 @@ static int run(const cli_command *self, int argc, char **argv, enum bench_kind k
     };
     const size_t n_input = CLI_N_OPTIONS(CLI_INPUT_OPTIONS(args.input)),
                  n_key = CLI_N_OPTIONS(CLI_KEY_OPTIONS(args.keys));
-    cli_option *options = table;
-    size_t n_options = sizeof table / sizeof table[0];
+    cli_arguments arguments = {CLI_ALL(table)};
     if (kind == BENCH_SYNTHESIZE) { /* of an input alone, and no key */
-        options++;
-        n_options -= 1 + n_key;
+        arguments.options++;
+        arguments.n_options -= 1 + n_key;
     }
-    if (kind == BENCH_SETUP || kind == BENCH_VERIFY) n_options -= n_key + n_input;
+    if (kind == BENCH_SETUP || kind == BENCH_VERIFY) arguments.n_options -= n_key + n_input;
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, NULL, 0, &help, &err));
+    ZK_GOTO(cli_parse(&help, &arguments, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(cli_bench_start(&args.bench, self->name, &err));
     switch (kind) {
     case BENCH_PROVE:
-        status = bench_prove(&args, options, n_options, &err);
+        status = bench_prove(&args, &arguments, &err);
         break;
     case BENCH_SYNTHESIZE:
-        status = bench_synthesize(&args, options, n_options, &err);
+        status = bench_synthesize(&args, &arguments, &err);
         break;
     case BENCH_SETUP:
         status = bench_setup(&args, &err);

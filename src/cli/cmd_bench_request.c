@@ -193,7 +193,7 @@ static int run_request(const cli_command *self, int argc, char **argv) {
                                      false}};
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], positionals, 1, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options), CLI_ALL(positionals)}, self, argc, argv, &err));
     if (help) goto out;
     if (args.lanes > CLI_MAX_LANES)
         ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--lanes: found %" PRIu64 ", expected 1 or 2", args.lanes));

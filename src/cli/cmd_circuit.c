@@ -131,7 +131,7 @@ static int run(const cli_command *self, int argc, char **argv, bool with_checkpo
     size_t n_options = sizeof options / sizeof options[0] - (with_checkpoints ? 0 : 1);
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, positionals, 1, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){options, n_options, CLI_ALL(positionals)}, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(cli_kind(&args.kind, args.kind_name, &err));
     ZK_GOTO(cli_work_start(&args.work, &pool, &err));

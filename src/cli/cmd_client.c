@@ -103,7 +103,7 @@ static int run_status(const cli_command *self, int argc, char **argv) {
     cuzk_status status = CUZK_OK;
     Cuzk__V1__GetStatusResponse *s = NULL;
     cli_option options[] = {CLI_REMOTE_OPTIONS(remote), {"json", NULL, CLI_FLAG, &json_wanted, json_help}};
-    ZK_GOTO(cli_parse(self, argc, argv, options, CLI_N_REMOTE_OPTIONS + 1, NULL, 0, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options)}, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(cli_remote_open(&remote, &err));
     Cuzk__V1__GetStatusRequest q = CUZK__V1__GET_STATUS_REQUEST__INIT;
@@ -201,12 +201,11 @@ static int run_submit(const cli_command *self, int argc, char **argv) {
         {"o", "FILE", CLI_STRING, &out_path, "wait, and write the proof here"},
         {"json", NULL, CLI_FLAG, &json_wanted, json_help},
     };
-    const size_t n_options = sizeof options / sizeof options[0];
-    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, NULL, 0, &help, &err));
+    const cli_arguments arguments = {CLI_ALL(options)};
+    ZK_GOTO(cli_parse(&help, &arguments, self, argc, argv, &err));
     if (help) goto out;
-    ZK_GOTO(cli_remote_read_request(&request, request_path, c1_path,
-                                    cli_given(options, n_options, "miner") ? &miner : NULL,
-                                    cli_given(options, n_options, "sector") ? &sector : NULL, &err));
+    ZK_GOTO(cli_remote_read_request(&request, request_path, c1_path, cli_given(&arguments, "miner") ? &miner : NULL,
+                                    cli_given(&arguments, "sector") ? &sector : NULL, &err));
     if (priority) ZK_GOTO(set_priority(request, priority, &err));
     if (id) {
         free(request->request_id);
@@ -256,7 +255,7 @@ static int run_await(const cli_command *self, int argc, char **argv) {
         {"json", NULL, CLI_FLAG, &json_wanted, json_help},
     };
     cli_positional positionals[] = {{"JOB", &job_id, "the id that submit gave", false}};
-    ZK_GOTO(cli_parse(self, argc, argv, options, CLI_N_REMOTE_OPTIONS + 3, positionals, 1, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options), CLI_ALL(positionals)}, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(cli_remote_open(&remote, &err));
     status = await_job(&remote, job_id, wait_s, out_path, json_wanted, &err);
@@ -332,7 +331,7 @@ static int run_simple(const cli_command *self, int argc, char **argv, simple wha
     cuzk_status status = CUZK_OK;
     cli_option options[] = {CLI_REMOTE_OPTIONS(remote), {"json", NULL, CLI_FLAG, &json_wanted, json_help}};
     cli_positional positionals[] = {{name, &argument, text, false}};
-    ZK_GOTO(cli_parse(self, argc, argv, options, CLI_N_REMOTE_OPTIONS + 1, positionals, 1, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options), CLI_ALL(positionals)}, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(cli_remote_open(&remote, &err));
     status = call_simple(what, argument, &remote, json_wanted, &err);
@@ -358,7 +357,7 @@ static int run_metrics(const cli_command *self, int argc, char **argv) {
     cuzk_status status = CUZK_OK;
     Cuzk__V1__GetMetricsResponse *m = NULL;
     cli_option options[] = {CLI_REMOTE_OPTIONS(remote), {"json", NULL, CLI_FLAG, &json_wanted, json_help}};
-    ZK_GOTO(cli_parse(self, argc, argv, options, CLI_N_REMOTE_OPTIONS + 1, NULL, 0, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options)}, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(cli_remote_open(&remote, &err));
     Cuzk__V1__GetMetricsRequest q = CUZK__V1__GET_METRICS_REQUEST__INIT;

@@ -53,7 +53,7 @@ static int run_check(const cli_command *self, int argc, char **argv) {
         {"environment", NULL, CLI_FLAG, &environment, "take the variables CUZK_... into account too"},
     };
     cli_positional positionals[] = {{"FILE", &path, "the settings, TOML", false}};
-    ZK_GOTO(cli_parse(self, argc, argv, options, 2, positionals, 1, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options), CLI_ALL(positionals)}, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(zk_config_create(&config, &err));
     ZK_GOTO(zk_config_read_file(config, path, keep_warning, &w, &err));
@@ -82,7 +82,7 @@ out:
 static int run_sample(const cli_command *self, int argc, char **argv) {
     bool help = false;
     cuzk_err err = {0};
-    cuzk_status status = cli_parse(self, argc, argv, NULL, 0, NULL, 0, &help, &err);
+    cuzk_status status = cli_parse(&help, &(cli_arguments){0}, self, argc, argv, &err);
     if (status == CUZK_OK && !help) zk_config_print_sample(stdout, NULL);
     return cli_report(self, status, &err);
 }

@@ -387,7 +387,7 @@ static int run(const cli_command *self, int argc, char **argv) {
         snprintf(texts[k], sizeof texts[k], "%s (default %s)", key->help, key->fallback);
         a.options[a.n_options++] = (cli_option){key->name, "VALUE", CLI_STRING, &a.values[k], texts[k]};
     }
-    ZK_GOTO(cli_parse(self, argc, argv, a.options, a.n_options, NULL, 0, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){a.options, a.n_options}, self, argc, argv, &err));
     if (!help) status = run_daemon(&a, &err);
 out:
     free(a.options);

@@ -42,7 +42,7 @@ static int run_worker(const cli_command *self, int argc, char **argv) {
     };
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], NULL, 0, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options)}, self, argc, argv, &err));
     if (help) goto out;
     if (fd > INT32_MAX || threads > 1024 || lookahead > 1024 || lanes > 2)
         ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--fd, --threads, --lookahead or --lanes: the number is too large"));
@@ -72,7 +72,7 @@ static int run_salvage(const cli_command *self, int argc, char **argv) {
         {"json", NULL, CLI_FLAG, &json_wanted, "one JSON object on standard output"},
     };
     cli_positional positionals[] = {{"JOURNAL", &journal, "the journal's file", false}};
-    ZK_GOTO(cli_parse(self, argc, argv, options, 2, positionals, 1, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options), CLI_ALL(positionals)}, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(zk_engine_salvage(&report, journal, spool, &err));
     if (json_wanted) {

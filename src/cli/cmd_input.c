@@ -202,13 +202,13 @@ static int run(const cli_command *self, int argc, char **argv, bool is_witness) 
         {"every", "N", CLI_COUNT, &args.every,
          "running digest after every N variables (default 65536 up to 8MiB, else 1048576)"},
     };
-    size_t n_options = sizeof options / sizeof options[0] - (is_witness ? 0 : 2);
+    cli_arguments arguments = {options, sizeof options / sizeof options[0] - (is_witness ? 0 : 2)};
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, NULL, 0, &help, &err));
+    ZK_GOTO(cli_parse(&help, &arguments, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(cli_work_start(&args.work, &pool, &err));
-    ZK_GOTO(cli_input_read(&job, &args.input, options, n_options, &err));
+    ZK_GOTO(cli_input_read(&job, &args.input, &arguments, &err));
     ZK_GOTO((is_witness ? witness : inspect)(&args, job, pool, &err));
 out:
     zk_job_destroy(job);

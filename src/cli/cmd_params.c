@@ -105,7 +105,7 @@ static int run(const cli_command *self, int argc, char **argv,
     cli_positional positionals[] = {{"FILE", &args.file, "a .params file", false}};
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, positionals, 1, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){options, n_options, CLI_ALL(positionals)}, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(cli_work_start(&args.work, &pool, &err));
     ZK_GOTO(action == check ? zk_params_open_to_check(&params, args.file, &err)
@@ -225,7 +225,7 @@ static int run_prepare(const cli_command *self, int argc, char **argv) {
     cli_positional positionals[] = {{"FILE", &args.file, "a .params file", false}};
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], positionals, 1, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options), CLI_ALL(positionals)}, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(cli_work_start(&args.work, &pool, &err));
     ZK_GOTO(find_circuit(&program, &circuit, &args, &err));

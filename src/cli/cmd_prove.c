@@ -13,6 +13,7 @@
 #include "groth16/r1cs_json.h"
 
 typedef struct prove_args {
+    const cli_arguments *given;
     cli_input input;
     const char *file; /* explicit circuit */
     cli_key_args keys;
@@ -38,12 +39,11 @@ typedef struct job_run {
     uint32_t first, n; /* partitions to prove */
 } job_run;
 
-static cuzk_status job_open(job_run *run, const prove_args *args, const cli_option *options, size_t n_options,
-                            zk_pool *pool, zk_trace *trace, cuzk_err *err) {
+static cuzk_status job_open(job_run *run, const prove_args *args, zk_pool *pool, zk_trace *trace, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     cli_progress(NULL, "reading the input", 0, 0);
     zk_span *span = zk_span_open_kernel(trace, "parse");
-    ZK_GOTO(cli_input_read(&run->job, &args->input, options, n_options, err));
+    ZK_GOTO(cli_input_read(&run->job, &args->input, args->given, err));
     zk_span_close(trace, span);
     run->n = run->job->n_partitions;
     if (args->one_partition) {
@@ -81,13 +81,13 @@ static void job_close(job_run *run) {
     zk_job_destroy(run->job);
 }
 
-static cuzk_status prove_job(const prove_args *args, const cli_option *options, size_t n_options, zk_pool *pool,
-                             zk_trace *trace, uint8_t **proofs, size_t *n_proofs, cuzk_err *err) {
+static cuzk_status prove_job(uint8_t **proofs, size_t *n_proofs, const prove_args *args, zk_pool *pool, zk_trace *trace,
+                             cuzk_err *err) {
     job_run run = {0};
     char identifier[ZK_IDENTIFIER_MAX];
     cli_key key = {0};
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(job_open(&run, args, options, n_options, pool, trace, err));
+    ZK_GOTO(job_open(&run, args, pool, trace, err));
     ZK_GOTO(zk_job_identifier(identifier, run.job, err));
     ZK_GOTO(cli_key_find(&key, &args->keys, identifier, NULL, err));
     key.check_digest = true;
@@ -109,10 +109,8 @@ out:;
 
 /* ---- explicit circuits ---- */
 
-static cuzk_status prove_r1cs(const prove_args *args, const cli_option *options, size_t n_options, zk_pool *pool,
-                              zk_trace *trace, uint8_t **proofs, size_t *n_proofs, cuzk_err *err) {
-    (void)options;
-    (void)n_options;
+static cuzk_status prove_r1cs(uint8_t **proofs, size_t *n_proofs, const prove_args *args, zk_pool *pool,
+                              zk_trace *trace, cuzk_err *err) {
     zk_r1cs_circuit circuit = {0};
     cli_prover prover = {0};
     cli_key key = {0};
@@ -169,9 +167,6 @@ static cuzk_status report(const prove_args *args, size_t n_proofs, zk_trace *tra
     return cli_trace_report(trace, !args->quiet, args->trace_path, err);
 }
 
-typedef cuzk_status (*prove_fn)(const prove_args *args, const cli_option *options, size_t n_options, zk_pool *pool,
-                                zk_trace *trace, uint8_t **proofs, size_t *n_proofs, cuzk_err *err);
-
 static int run(const cli_command *self, int argc, char **argv, bool explicit_circuit) {
     prove_args args = {0};
     cuzk_err err = {0};
@@ -196,21 +191,22 @@ static int run(const cli_command *self, int argc, char **argv, bool explicit_cir
                  n_of_requests = 1 + CLI_N_OPTIONS(CLI_INPUT_OPTIONS(args.input));
     cli_positional positionals[] = {
         {"FILE", &args.file, "explicit circuit, JSON with `rows`, `aux` and `witness`", false}};
-    size_t n_options = explicit_circuit ? n_all - n_of_requests : n_all;
+    const cli_arguments arguments = {options, explicit_circuit ? n_all - n_of_requests : n_all, positionals,
+                                     explicit_circuit};
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, positionals, explicit_circuit, &help, &err));
+    ZK_GOTO(cli_parse(&help, &arguments, self, argc, argv, &err));
     if (help) goto out;
+    args.given = &arguments;
     if (args.quiet) cli_progress_disable();
-    args.one_partition = cli_given(options, n_options, "partition");
+    args.one_partition = cli_given(&arguments, "partition");
     ZK_GOTO(check_args(&args, &err));
     trace = zk_trace_create("prove", cli_process_start_ns());
     zk_span *span = zk_span_open_from_start(trace, "start"); /* exec, dynamic linking, arguments, threads */
     status = cli_work_start(&args.work, &pool, &err);
     zk_span_close(trace, span);
     if (status != CUZK_OK) goto out;
-    prove_fn prove = explicit_circuit ? prove_r1cs : prove_job;
-    ZK_GOTO(prove(&args, options, n_options, pool, trace, &proofs, &n_proofs, &err));
+    ZK_GOTO((explicit_circuit ? prove_r1cs : prove_job)(&proofs, &n_proofs, &args, pool, trace, &err));
     ZK_GOTO(cli_check_cancelled(&err));
     span = zk_span_open(trace, "write");
     status = zk_file_write(args.out_path, proofs, n_proofs * ZK_PROOF_BYTES, &err);

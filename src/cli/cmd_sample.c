@@ -190,7 +190,7 @@ static int run(const cli_command *self, int argc, char **argv) {
     cli_positional positionals[] = {{"KIND", &args.kind_name, "porep, winning, window or update", false}};
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], positionals, 1, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options), CLI_ALL(positionals)}, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(cli_kind(&kind, args.kind_name, &err));
     ZK_GOTO(zk_file_check_writable(args.out_path, &err));

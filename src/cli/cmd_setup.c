@@ -164,7 +164,8 @@ static int run(const cli_command *self, int argc, char **argv, bool explicit_cir
     size_t n_options = sizeof options / sizeof options[0] - (explicit_circuit ? 1 : 0);
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, &positionals[explicit_circuit], 1, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){options, n_options, &positionals[explicit_circuit], 1}, self, argc, argv,
+                      &err));
     if (help) goto out;
     ZK_GOTO(cli_work_start(&args.work, &pool, &err));
     ZK_GOTO((explicit_circuit ? setup_r1cs : setup_kind)(&args, pool, &err));

@@ -207,7 +207,7 @@ static int run(const cli_command *self, int argc, char **argv) {
     };
     cli_positional positionals[] = {{"A", &paths[0], "runs before: a file, a folder, or several with commas", false},
                                     {"B", &paths[1], "runs after", false}};
-    ZK_GOTO(cli_parse(self, argc, argv, options, 3, positionals, 2, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options), CLI_ALL(positionals)}, self, argc, argv, &err));
     if (help) goto out;
     if (n_spreads > 1000)
         ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--spreads: found %" PRIu64 ", expected 1 to 1000", n_spreads));

@@ -96,7 +96,7 @@ static int run(const cli_command *self, int argc, char **argv) {
     };
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, sizeof options / sizeof options[0], NULL, 0, &help, &err));
+    ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options)}, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(check_args(&args, &err));
     tuning = zk_calloc(1, sizeof *tuning);

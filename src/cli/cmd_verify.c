@@ -81,15 +81,14 @@ out:
     return status;
 }
 
-static cuzk_status state_job(statement *s, const verify_args *args, const cli_option *options, size_t n_options,
-                             cuzk_err *err) {
+static cuzk_status state_job(statement *s, const verify_args *args, const cli_arguments *given, cuzk_err *err) {
     zk_job *job = NULL;
     char identifier[ZK_IDENTIFIER_MAX];
     uint32_t first = 0;
     cuzk_status status = CUZK_OK;
     if (!args->params_dir == !args->vk_path)
         return ZK_FAIL(err, CUZK_USAGE, "expected one of --params DIR and --vk FILE (see --help)");
-    ZK_GOTO(cli_input_read(&job, &args->input, options, n_options, err));
+    ZK_GOTO(cli_input_read(&job, &args->input, given, err));
     s->n = job->n_partitions;
     if (args->one_partition) {
         if (args->partition >= s->n)
@@ -148,18 +147,18 @@ static int run(const cli_command *self, int argc, char **argv, bool explicit_cir
         {"FILE", &args.file, "explicit circuit, JSON with `rows`, `aux` and `witness`", false},
         {"PROOF", &args.proof_path, "the proof, partitions concatenated", false},
     };
-    size_t n_options = explicit_circuit ? N_OPTIONS - N_REQUEST_OPTIONS : N_OPTIONS;
+    const cli_arguments arguments = {options, explicit_circuit ? N_OPTIONS - N_REQUEST_OPTIONS : N_OPTIONS,
+                                     positionals + !explicit_circuit, explicit_circuit ? 2 : 1};
     bool help = false;
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(cli_parse(self, argc, argv, options, n_options, positionals + !explicit_circuit, explicit_circuit ? 2 : 1,
-                      &help, &err));
+    ZK_GOTO(cli_parse(&help, &arguments, self, argc, argv, &err));
     if (help) goto out;
-    args.one_partition = cli_given(options, n_options, "partition");
+    args.one_partition = cli_given(&arguments, "partition");
     ZK_GOTO(cli_work_start(&args.work, &pool, &err));
     if (explicit_circuit)
         ZK_GOTO(state_r1cs(&s, &args, &err));
     else
-        ZK_GOTO(state_job(&s, &args, options, n_options, &err));
+        ZK_GOTO(state_job(&s, &args, &arguments, &err));
     ZK_GOTO(verify(&args, &s, pool, &err));
 out:
     free(s.publics);

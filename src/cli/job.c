@@ -18,8 +18,7 @@ static cuzk_status name_mistaken(cuzk_status status, const cli_input *input, cuz
     return status;
 }
 
-cuzk_status cli_input_read(zk_job **job, const cli_input *input, const cli_option *options, size_t n_options,
-                           cuzk_err *err) {
+cuzk_status cli_input_read(zk_job **job, const cli_input *input, const cli_arguments *arguments, cuzk_err *err) {
     if (!input->c1_path == !input->request_path)
         return ZK_FAIL(err, CUZK_USAGE, "expected one of --c1 FILE and --request FILE (see --help)");
     if (input->c1_path) {
@@ -34,7 +33,7 @@ cuzk_status cli_input_read(zk_job **job, const cli_input *input, const cli_optio
         if (status != CUZK_OK) zk_err_prefix(err, "%s", input->request_path);
         ZK_TRY(status);
     }
-    bool miner = cli_given(options, n_options, "miner"), sector = cli_given(options, n_options, "sector");
+    bool miner = cli_given(arguments, "miner"), sector = cli_given(arguments, "sector");
     bool had_miner = (*job)->has_miner, had_sector = (*job)->has_sector;
     cuzk_status status = zk_job_expect(*job, miner ? &input->miner : NULL, sector ? &input->sector : NULL, err);
     /* A C1 may name neither number: then only the replica id tells, which both of them make. */

@@ -18,8 +18,8 @@ typedef struct cli_input {
         "sector", "N", CLI_U64, &(input).sector, "sector number that the input must be of"                             \
     }
 
-/* Reads the input that the parsed options name. USAGE unless exactly one is given. */
-cuzk_status cli_input_read(zk_job **job, const cli_input *input, const cli_option *options, size_t n_options,
+/* Reads the input that the parsed arguments name. USAGE unless exactly one is given. */
+cuzk_status cli_input_read(zk_job **job, const cli_input *input, const cli_arguments *arguments,
                            cuzk_err *err) ZK_MUST_USE;
 
 #endif

@@ -23,7 +23,6 @@ typedef struct cli_remote {
         {"tls-key", "FILE", CLI_STRING, &(remote).key, "its private key"}, {                                           \
         "tls-name", "NAME", CLI_STRING, &(remote).name, "name in the daemon's certificate, if not the host's"          \
     }
-enum { CLI_N_REMOTE_OPTIONS = 6 };
 
 cuzk_status cli_remote_open(cli_remote *remote, cuzk_err *err) ZK_MUST_USE;
 void cli_remote_close(cli_remote *remote);
