@@ -298,14 +298,13 @@ cuzk_status zk_cuda_multiples_encode(const zk_cuda_multiples *multiples, uint8_t
 
 /* As zk_g1_transform of src/msm/transform.h, 0 <= log2_n <= 28, in place; progress (may be NULL) is called about every
  * tenth of a second. Points at infinity are allowed, points outside the subgroup give other points. */
-struct zk_sparse_entry;
 cuzk_status zk_cuda_g1_transform(zk_cuda *device, zk_dptr points, unsigned log2_n, const struct zk_fr *shift,
                                  const struct zk_fr *scale, bool (*progress)(void *ctx, uint64_t done, uint64_t total),
                                  void *progress_ctx, cuzk_err *err) ZK_MUST_USE;
-/* As zk_g1_add_columns. points, rows: device memory; start, entries, coefs: host memory, start[0] any number. */
-cuzk_status zk_cuda_g1_add_columns(zk_cuda *device, zk_dptr points, size_t n, zk_dptr rows, const uint32_t *start,
-                                   const struct zk_sparse_entry *entries, const struct zk_fr *coefs, size_t n_coefs,
-                                   cuzk_err *err) ZK_MUST_USE;
+/* As zk_g1_add_columns. points, rows: device memory; columns: host memory. */
+struct zk_sparse_columns;
+cuzk_status zk_cuda_g1_add_columns(zk_cuda *device, zk_dptr points, const struct zk_sparse_columns *columns,
+                                   zk_dptr rows, cuzk_err *err) ZK_MUST_USE;
 
 /* How an MSM is cut: windows, entries (a point in a bucket) a lane works on at once, lanes; 0 is left to the rule.
  * Windows are signed digits of so many bits as that takes; ZK_CUDA_HEXAGONS + k is k digits, 10 <= k <= 20, in the

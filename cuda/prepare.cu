@@ -237,23 +237,24 @@ void coefficient_of(coefficient *c, const zk_fr *k) {
     }
 }
 
-cuzk_status add_columns(zk_cuda *d, affine<fp> *points, size_t n, const affine<fp> *rows, const uint32_t *start,
-                        const zk_sparse_entry *entries, const zk_fr *coefs, size_t n_coefs, cuzk_err *err) {
-    const u32 base = start[0], n_entries = start[n] - base;
+cuzk_status add_columns(zk_cuda *d, affine<fp> *points, const zk_sparse_columns &columns, const affine<fp> *rows,
+                        cuzk_err *err) {
+    const size_t n = columns.n, n_coefs = columns.n_coefs;
+    const u32 base = columns.start[0], n_entries = columns.start[n] - base;
     scratch memory(d);
     u32 *starts = nullptr;
     uint2 *list = nullptr;
     coefficient *dictionary = nullptr, *host = new (std::nothrow) coefficient[n_coefs];
     if (!host) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%zu coefficients: no memory", n_coefs);
-    for (size_t i = 0; i < n_coefs; i++) coefficient_of(&host[i], &coefs[i]);
+    for (size_t i = 0; i < n_coefs; i++) coefficient_of(&host[i], &columns.coefs[i]);
     cuzk_status status = memory.take(&dictionary, n_coefs, "coefficients", err);
     if (status == CUZK_OK) status = zk_cuda_upload(d, (zk_dptr)dictionary, host, n_coefs * sizeof *host, err);
     delete[] host;
     ZK_TRY(status);
     ZK_TRY(memory.take(&starts, n + 1, "columns", err));
     ZK_TRY(memory.take(&list, n_entries ? n_entries : 1, "columns", err));
-    ZK_TRY(zk_cuda_upload(d, (zk_dptr)starts, start, (n + 1) * sizeof *start, err));
-    ZK_TRY(zk_cuda_upload(d, (zk_dptr)list, entries + base, n_entries * sizeof *entries, err));
+    ZK_TRY(zk_cuda_upload(d, (zk_dptr)starts, columns.start, (n + 1) * sizeof *starts, err));
+    ZK_TRY(zk_cuda_upload(d, (zk_dptr)list, columns.entries + base, n_entries * sizeof *list, err));
     ZK_RUN_EACH(column_sums, n, GROUP_THREADS, d->main, points, (u32)n, rows, starts, base, list, dictionary);
     ZK_CUDA_TRY(cudaStreamSynchronize(d->main));
     return CUZK_OK;
@@ -275,14 +276,13 @@ cuzk_status zk_cuda_g1_transform(zk_cuda *d, zk_dptr points, unsigned log2_n, co
     });
 }
 
-cuzk_status zk_cuda_g1_add_columns(zk_cuda *d, zk_dptr points, size_t n, zk_dptr rows, const uint32_t *start,
-                                   const zk_sparse_entry *entries, const zk_fr *coefs, size_t n_coefs, cuzk_err *err) {
-    if (n >> 30) return ZK_FAIL(err, CUZK_UNSUPPORTED, "sums of %zu columns, at most 2^30", n);
+cuzk_status zk_cuda_g1_add_columns(zk_cuda *d, zk_dptr points, const zk_sparse_columns *columns, zk_dptr rows,
+                                   cuzk_err *err) {
+    if (columns->n >> 30) return ZK_FAIL(err, CUZK_UNSUPPORTED, "sums of %zu columns, at most 2^30", columns->n);
     ZK_CUDA_TRY(cudaSetDevice(d->ordinal));
-    if (n == 0) return CUZK_OK;
+    if (columns->n == 0) return CUZK_OK;
     return zk::guarded(err, "sums of columns", [&] {
-        return zk::add_columns(d, (zk::affine<zk::fp> *)points, n, (const zk::affine<zk::fp> *)rows, start, entries,
-                               coefs, n_coefs, err);
+        return zk::add_columns(d, (zk::affine<zk::fp> *)points, *columns, (const zk::affine<zk::fp> *)rows, err);
     });
 }
 

@@ -16,19 +16,21 @@ static cuzk_status check(const zk_buffer *buffer, size_t first, size_t n, const 
 }
 
 /* Devices read where the entries say. */
-static cuzk_status check_columns(size_t n, size_t n_rows, const uint32_t *start, const zk_sparse_entry *entries,
-                                 size_t n_coefs, cuzk_err *err) {
-    for (size_t k = 0; k < n; k++)
+static cuzk_status check_columns(const zk_sparse_columns *columns, size_t n_rows, cuzk_err *err) {
+    const uint32_t *start = columns->start;
+    for (size_t k = 0; k < columns->n; k++)
         if (start[k] > start[k + 1])
             return ZK_FAIL(err, CUZK_INTERNAL,
                            "sums of columns: column %zu ends at entry %" PRIu32 " and starts at %" PRIu32, k,
                            start[k + 1], start[k]);
-    for (uint32_t e = start[0]; e < start[n]; e++)
-        if (entries[e].row >= n_rows || entries[e].coef >= n_coefs)
+    for (uint32_t e = start[0]; e < start[columns->n]; e++) {
+        const zk_sparse_entry *entry = &columns->entries[e];
+        if (entry->row >= n_rows || entry->coef >= columns->n_coefs)
             return ZK_FAIL(err, CUZK_INTERNAL,
                            "sums of columns: entry %" PRIu32 " is row %" PRIu32 " of %zu, coefficient %" PRIu32
                            " of %zu",
-                           e, entries[e].row, n_rows, entries[e].coef, n_coefs);
+                           e, entry->row, n_rows, entry->coef, columns->n_coefs);
+    }
     return CUZK_OK;
 }
 
@@ -55,12 +57,11 @@ cuzk_status zk_array_transform(zk_stream *stream, zk_buffer *points, unsigned lo
     return points->backend->array->transform(stream, points, log2_n, shift, scale, progress, progress_ctx, err);
 }
 
-cuzk_status zk_array_add_columns(zk_stream *stream, zk_buffer *points, size_t n, const zk_buffer *rows,
-                                 const uint32_t *start, const zk_sparse_entry *entries, const zk_fr *coefs,
-                                 size_t n_coefs, cuzk_err *err) {
-    ZK_TRY(check(points, 0, n, "sums of columns", err));
+cuzk_status zk_array_add_columns(zk_stream *stream, zk_buffer *points, const zk_sparse_columns *columns,
+                                 const zk_buffer *rows, cuzk_err *err) {
+    ZK_TRY(check(points, 0, columns->n, "sums of columns", err));
     ZK_TRY(check(rows, 0, 0, "sums of columns", err));
-    if (n == 0) return CUZK_OK;
-    ZK_TRY(check_columns(n, rows->bytes / sizeof(zk_g1_affine), start, entries, n_coefs, err));
-    return points->backend->array->add_columns(stream, points, n, rows, start, entries, coefs, n_coefs, err);
+    if (columns->n == 0) return CUZK_OK;
+    ZK_TRY(check_columns(columns, rows->bytes / sizeof(zk_g1_affine), err));
+    return points->backend->array->add_columns(stream, points, columns, rows, err);
 }

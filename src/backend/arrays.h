@@ -16,9 +16,8 @@ typedef struct zk_array_ops {
                           cuzk_err *err);
     cuzk_status (*transform)(zk_stream *stream, zk_buffer *points, unsigned log2_n, const zk_fr *shift,
                              const zk_fr *scale, zk_transform_progress progress, void *progress_ctx, cuzk_err *err);
-    cuzk_status (*add_columns)(zk_stream *stream, zk_buffer *points, size_t n, const zk_buffer *rows,
-                               const uint32_t *start, const zk_sparse_entry *entries, const zk_fr *coefs,
-                               size_t n_coefs, cuzk_err *err);
+    cuzk_status (*add_columns)(zk_stream *stream, zk_buffer *points, const zk_sparse_columns *columns,
+                               const zk_buffer *rows, cuzk_err *err);
 } zk_array_ops;
 
 /* [n] points in the zcash uncompressed encoding (host memory) to points first .. first + n - 1. Checked: canonical, on
@@ -33,11 +32,9 @@ cuzk_status zk_array_encode(zk_stream *stream, uint8_t *encoded, const zk_buffer
 cuzk_status zk_array_transform(zk_stream *stream, zk_buffer *points, unsigned log2_n, const zk_fr *shift,
                                const zk_fr *scale, zk_transform_progress progress, void *progress_ctx,
                                cuzk_err *err) ZK_MUST_USE;
-/* zk_g1_add_columns: points[k] += sum of [coefs] rows, for n columns. start: [n + 1] into entries, ascending, start[0]
- * is any number. start, entries, coefs: host memory; coefs 0 and 1 are 1 and -1. Returns when it is done. INTERNAL: an
- * entry names a row or a coefficient that is not there. */
-cuzk_status zk_array_add_columns(zk_stream *stream, zk_buffer *points, size_t n, const zk_buffer *rows,
-                                 const uint32_t *start, const zk_sparse_entry *entries, const zk_fr *coefs,
-                                 size_t n_coefs, cuzk_err *err) ZK_MUST_USE;
+/* zk_g1_add_columns; the columns are in host memory. Returns when it is done. INTERNAL: an entry names a row or a
+ * coefficient that is not there. */
+cuzk_status zk_array_add_columns(zk_stream *stream, zk_buffer *points, const zk_sparse_columns *columns,
+                                 const zk_buffer *rows, cuzk_err *err) ZK_MUST_USE;
 
 #endif

@@ -58,11 +58,10 @@ static cuzk_status array_transform(zk_stream *stream, zk_buffer *points, unsigne
                            err);
 }
 
-static cuzk_status array_add_columns(zk_stream *stream, zk_buffer *points, size_t n, const zk_buffer *rows,
-                                     const uint32_t *start, const zk_sparse_entry *entries, const zk_fr *coefs,
-                                     size_t n_coefs, cuzk_err *err) {
-    (void)stream, (void)n_coefs;
-    return zk_g1_add_columns(points->host, n, rows->host, start, entries, coefs, zk_cpu_pool(points->backend), err);
+static cuzk_status array_add_columns(zk_stream *stream, zk_buffer *points, const zk_sparse_columns *columns,
+                                     const zk_buffer *rows, cuzk_err *err) {
+    (void)stream;
+    return zk_g1_add_columns(points->host, columns, rows->host, zk_cpu_pool(points->backend), err);
 }
 
 const zk_array_ops zk_cpu_array_ops = {

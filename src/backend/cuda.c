@@ -414,11 +414,9 @@ static cuzk_status array_transform(zk_stream *stream, zk_buffer *points, unsigne
                                 progress_ctx, err);
 }
 
-static cuzk_status array_add_columns(zk_stream *stream, zk_buffer *points, size_t n, const zk_buffer *rows,
-                                     const uint32_t *start, const zk_sparse_entry *entries, const zk_fr *coefs,
-                                     size_t n_coefs, cuzk_err *err) {
-    return zk_cuda_g1_add_columns(queue_of(stream, points->backend), memory_of(points), n, memory_of(rows), start,
-                                  entries, coefs, n_coefs, err);
+static cuzk_status array_add_columns(zk_stream *stream, zk_buffer *points, const zk_sparse_columns *columns,
+                                     const zk_buffer *rows, cuzk_err *err) {
+    return zk_cuda_g1_add_columns(queue_of(stream, points->backend), memory_of(points), columns, memory_of(rows), err);
 }
 
 static const zk_array_ops array_ops = {

@@ -128,8 +128,8 @@ static cuzk_status write_l(prepare_job *job, const zk_g1_affine *constant, cuzk_
     for (size_t first = 0; first < total; first += n) {
         n = zk_min_size(job->slice_n, (first < n_inputs ? n_inputs : total) - first);
         ZK_TRY(first_points(job, first, n, constant, err));
-        ZK_TRY(zk_array_add_columns(NULL, job->slice, n, job->points, columns->start + first, columns->entries,
-                                    columns->coefs, job->program->n_coefs, err));
+        zk_sparse_columns slice = {n, job->program->n_coefs, columns->start + first, columns->entries, columns->coefs};
+        ZK_TRY(zk_array_add_columns(NULL, job->slice, &slice, job->points, err));
         ZK_TRY(put_points(job, job->slice, 0, n, ZK_PREPARED_L, first, err));
         ZK_TRY(report(job, "writing l", first + n, total, err));
     }

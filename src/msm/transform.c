@@ -208,10 +208,8 @@ out:
 
 typedef struct columns_job {
     zk_g1_affine *points;
+    const zk_sparse_columns *columns;
     const zk_g1_affine *rows;
-    const uint32_t *start;
-    const zk_sparse_entry *entries;
-    const zk_fr *coefs;
 } columns_job;
 
 /* sum += [coef] p. Negative numbers are taken as such: their digits are few where those of the number are. */
@@ -233,15 +231,16 @@ static void add_multiple(zk_g1 *sum, const zk_g1_affine *p, const zk_fr *coef) {
 
 static void columns_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     const columns_job *job = ctx;
+    const zk_sparse_columns *columns = job->columns;
     zk_g1 sums[COLUMNS];
     (void)thread;
     size_t k = begin;
     do { /* chunks are not empty */
         zk_g1 *sum = &sums[k - begin];
         zk_g1_from_affine(sum, &job->points[k]);
-        for (uint32_t e = job->start[k]; e < job->start[k + 1]; e++) {
-            const zk_g1_affine *row = &job->rows[job->entries[e].row];
-            uint32_t coef = job->entries[e].coef;
+        for (uint32_t e = columns->start[k]; e < columns->start[k + 1]; e++) {
+            const zk_g1_affine *row = &job->rows[columns->entries[e].row];
+            uint32_t coef = columns->entries[e].coef;
             if (coef == 0) {
                 zk_g1_add_affine(sum, sum, row);
             } else if (coef == 1) {
@@ -249,16 +248,16 @@ static void columns_range(void *ctx, size_t begin, size_t end, unsigned thread) 
                 zk_g1_affine_neg(&minus, row);
                 zk_g1_add_affine(sum, sum, &minus);
             } else {
-                add_multiple(sum, row, &job->coefs[coef]);
+                add_multiple(sum, row, &columns->coefs[coef]);
             }
         }
     } while (++k < end);
     zk_g1_batch_to_affine(job->points + begin, sums, end - begin);
 }
 
-cuzk_status zk_g1_add_columns(zk_g1_affine *points, size_t n, const zk_g1_affine *rows, const uint32_t *start,
-                              const zk_sparse_entry *entries, const zk_fr *coefs, zk_pool *pool, cuzk_err *err) {
-    columns_job job = {points, rows, start, entries, coefs};
-    zk_pool_for(pool, n, COLUMNS, columns_range, &job);
+cuzk_status zk_g1_add_columns(zk_g1_affine *points, const zk_sparse_columns *columns, const zk_g1_affine *rows,
+                              zk_pool *pool, cuzk_err *err) {
+    columns_job job = {points, columns, rows};
+    zk_pool_for(pool, columns->n, COLUMNS, columns_range, &job);
     return zk_cancel_check(NULL, "sums of columns", err);
 }

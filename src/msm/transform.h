@@ -20,15 +20,20 @@ cuzk_status zk_g1_transform(zk_g1_affine *points, unsigned log2_n, const zk_fr *
                             zk_pool *pool, zk_transform_progress progress, void *progress_ctx,
                             cuzk_err *err) ZK_MUST_USE;
 
-/* Sums of multiples of points, one for each column of a sparse matrix: entries start[k] .. start[k+1]-1 are those of
- * column k. A coefficient is an index into a dictionary whose first two are 1 and -1. */
+/* Columns of a sparse matrix: entries start[k] .. start[k+1]-1 are those of column k. A coefficient is an index into a
+ * dictionary whose first two are 1 and -1. */
 typedef struct zk_sparse_entry {
     uint32_t row, coef;
 } zk_sparse_entry;
+typedef struct zk_sparse_columns {
+    size_t n, n_coefs;
+    const uint32_t *start; /* [n + 1] into entries, ascending; start[0] is any number */
+    const zk_sparse_entry *entries;
+    const zk_fr *coefs; /* [n_coefs] */
+} zk_sparse_columns;
 
-/* points[k] += sum over the entries of column k of [coefs[coef]] rows[row], for n columns. */
-cuzk_status zk_g1_add_columns(zk_g1_affine *points, size_t n, const zk_g1_affine *rows, const uint32_t *start,
-                              const zk_sparse_entry *entries, const zk_fr *coefs, zk_pool *pool,
-                              cuzk_err *err) ZK_MUST_USE;
+/* points[k] += sum over the entries of column k of [coefs[coef]] rows[row]. */
+cuzk_status zk_g1_add_columns(zk_g1_affine *points, const zk_sparse_columns *columns, const zk_g1_affine *rows,
+                              zk_pool *pool, cuzk_err *err) ZK_MUST_USE;
 
 #endif

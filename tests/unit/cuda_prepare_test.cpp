@@ -172,15 +172,12 @@ void test_columns() {
     start[n_columns] = (uint32_t)entries.size();
     std::vector<zk_g1_affine> rows = multiples(row_scalars), points = multiples(column_scalars);
     zk_dptr dr = put(rows), dp = put(points);
-    ZK_CHECK_OK(
-        zk_cuda_g1_add_columns(device, dp, n_columns, dr, start.data(), entries.data(), coefs.data(), n_coefs, &err),
-        err);
-    ZK_CHECK_OK(zk_g1_add_columns(points.data(), n_columns, rows.data(), start.data(), entries.data(), coefs.data(),
-                                  threads, &err),
-                err);
+    zk_sparse_columns columns = {n_columns, n_coefs, start.data(), entries.data(), coefs.data()};
+    ZK_CHECK_OK(zk_cuda_g1_add_columns(device, dp, &columns, dr, &err), err);
+    ZK_CHECK_OK(zk_g1_add_columns(points.data(), &columns, rows.data(), threads, &err), err);
     check_same(take(dp, n_columns), points, "columns");
-    ZK_CHECK_OK(zk_cuda_g1_add_columns(device, dr, 0, dr, start.data(), entries.data(), coefs.data(), n_coefs, &err),
-                err);
+    columns.n = 0;
+    ZK_CHECK_OK(zk_cuda_g1_add_columns(device, dr, &columns, dr, &err), err);
     zk_cuda_free(device, dr);
 }
 

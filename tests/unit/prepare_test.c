@@ -259,7 +259,8 @@ static void test_array_refusals(void) {
     ZK_CHECK_OK(zk_buffer_create(&rows, test_backend, "rows", N_ROWS * sizeof generators[0], &err), err);
     ZK_CHECK_OK(zk_buffer_upload(NULL, points, 0, generators, sizeof generators, &err), err);
     ZK_CHECK_OK(zk_buffer_upload(NULL, rows, 0, generators, N_ROWS * sizeof generators[0], &err), err);
-    ZK_CHECK_OK(zk_array_add_columns(NULL, points, N, rows, start, good, coefs, N_COEFS, &err), err);
+    zk_sparse_columns columns = {N, N_COEFS, start, good, coefs};
+    ZK_CHECK_OK(zk_array_add_columns(NULL, points, &columns, rows, &err), err);
     for (int k = 0; k < 6; k++) {
         zk_sparse_entry entries[3];
         uint32_t at[N + 1];
@@ -271,7 +272,9 @@ static void test_array_refusals(void) {
         if (k == 3) at[2] = 0;
         if (k == 4) at[0] = 4;
         if (k == 5) rows->lost = true;
-        cuzk_status status = zk_array_add_columns(NULL, points, N, rows, at, entries, coefs, N_COEFS, &err);
+        columns.start = at;
+        columns.entries = entries;
+        cuzk_status status = zk_array_add_columns(NULL, points, &columns, rows, &err);
         ZK_CHECKF(status == CUZK_INTERNAL && strstr(err.message, "sums of columns"), "case %d: %s", k, err.message);
         zk_err_reset(&err);
         rows->lost = false;

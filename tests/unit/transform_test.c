@@ -249,9 +249,11 @@ static void test_columns(void) {
     }
     multiples(points, column_scalar, N_COLUMNS);
     multiples(wanted, expected, N_COLUMNS);
-    ZK_CHECK_OK(zk_g1_add_columns(points, N_COLUMNS, rows, start, entries, coefs, two_threads(), &err), err);
+    zk_sparse_columns columns = {N_COLUMNS, N_COEFS, start, entries, coefs};
+    ZK_CHECK_OK(zk_g1_add_columns(points, &columns, rows, two_threads(), &err), err);
     for (uint32_t k = 0; k < N_COLUMNS; k++) ZK_CHECKF(zk_g1_affine_eq(&points[k], &wanted[k]), "column %u", k);
-    ZK_CHECK_OK(zk_g1_add_columns(NULL, 0, rows, start, entries, coefs, two_threads(), &err), err);
+    columns.n = 0;
+    ZK_CHECK_OK(zk_g1_add_columns(NULL, &columns, rows, two_threads(), &err), err);
 }
 
 ZK_TEST_MAIN(ZK_CASE(test_digits), ZK_CASE(test_multiples), ZK_CASE(test_transform), ZK_CASE(test_long_transform),
