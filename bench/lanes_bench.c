@@ -1,14 +1,13 @@
 /* The fastest kernels in lanes that this CPU and CUZK_CPU allow (ifma, avx2) beside the scalar ones.
  *
  *   cuzk_bench_lanes WHAT [LOG2_N] [THREADS] [REPEAT] [WINDOW_BITS]
- *   WHAT: g1 g2 (multi-scalar multiplication), sum1 sum2 (masked sum, half the bits set), table1 subsets1 (subset
- * tables: making one, the masked sum with it), fixed1 fixed2 (multiples of one base), ntt intt quotient; a trailing s
- * asks for the scalar code ("g1s")
+ *   WHAT: g1 g2 (multi-scalar multiplication), sum1 sum2 (masked sum, half the bits set), table1 table2 subsets1
+ * subsets2 (subset tables: making one, the masked sum with it), fixed1 fixed2 (multiples of one base), ntt intt
+ * quotient; a trailing s asks for the scalar code ("g1s")
  *
  * Prints the least wall and CPU time of the repetitions; CPU time counts all threads and suffers less from neighbours.
  */
 #include "bench.h"
-#include "base/alloc.h"
 #include "msm/lanes/lanes.h"
 #include "msm/plan.h"
 #include "ntt/ntt.h"
@@ -18,74 +17,83 @@ static uint64_t random_word(void) { return bench_rand(&state); }
 
 typedef struct bench {
     zk_pool *pool;
+    size_t n;
+    unsigned window_bits;
+    bool scalar_code;
+    cuzk_err err;
+    /* of sums and multiples */
     zk_fr *scalars;
-    zk_g1_affine *g1;
-    zk_g2_affine *g2;
-    zk_g1_affine *subsets;
     uint64_t *bits;
-    void *result;
-    zk_fixed_base_g1 *table1;
-    zk_fixed_base_g2 *table2;
+    zk_g1_affine *bases_g1, *subsets_g1, *result_g1;
+    zk_g2_affine *bases_g2, *subsets_g2, *result_g2;
+    zk_fixed_base_g1 *multiples_g1;
+    zk_fixed_base_g2 *multiples_g2;
+    /* of transforms */
     zk_ntt_domain *domain;
     zk_fr *vectors[3];
-    size_t n;
-    bool scalar_code;
-    unsigned window_bits;
-    cuzk_err err;
 } bench;
 
-static cuzk_status run_g1(bench *b) {
-    zk_g1 r;
-    if (b->scalar_code)
-        return zk_msm_g1_tuned(&r, b->g1, b->scalars, b->n, &(zk_msm_tuning){.window_bits = b->window_bits}, b->pool,
-                               &b->err);
-    return zk_msm_g1_lanes_at(0)->msm(&r, b->g1, b->scalars, b->n,
-                                      &(zk_msm_lanes_tuning){.window_bits = b->window_bits}, b->pool, &b->err);
-}
-
-static cuzk_status run_g2(bench *b) {
-    zk_g2 r;
-    if (b->scalar_code)
-        return zk_msm_g2_tuned(&r, b->g2, b->scalars, b->n, &(zk_msm_tuning){.window_bits = b->window_bits}, b->pool,
-                               &b->err);
-    return zk_msm_g2_lanes_at(0)->msm(&r, b->g2, b->scalars, b->n,
-                                      &(zk_msm_lanes_tuning){.window_bits = b->window_bits}, b->pool, &b->err);
-}
-
-static cuzk_status run_sum1(bench *b) {
-    zk_g1 r;
-    return (b->scalar_code ? zk_masked_sum_g1 : zk_msm_g1_lanes_at(0)->masked_sum)(&r, b->g1, b->bits, b->n, b->pool,
-                                                                                   &b->err);
-}
-
-static cuzk_status run_sum2(bench *b) {
-    zk_g2 r;
-    return (b->scalar_code ? zk_masked_sum_g2 : zk_msm_g2_lanes_at(0)->masked_sum)(&r, b->g2, b->bits, b->n, b->pool,
-                                                                                   &b->err);
-}
-
-static cuzk_status run_table1(bench *b) {
-    zk_g1_affine *table;
-    cuzk_status status = zk_msm_g1_lanes_at(0)->subset_table_create(&table, b->g1, b->n, b->pool, &b->err);
-    if (status == CUZK_OK) zk_mem_free(table);
-    return status;
-}
-
-static cuzk_status run_subsets1(bench *b) {
-    zk_g1 r;
-    if (!b->subsets) {
-        cuzk_status status = zk_msm_g1_lanes_at(0)->subset_table_create(&b->subsets, b->g1, b->n, b->pool, &b->err);
-        if (status != CUZK_OK) return status;
+static void make_scalars(bench *b) {
+    b->scalars = bench_alloc(b->n, sizeof *b->scalars);
+    b->bits = bench_alloc(b->n / 64 + 1, sizeof *b->bits);
+    for (size_t i = 0; i <= b->n / 64; i++) b->bits[i] = random_word();
+    for (size_t i = 0; i < b->n; i++) {
+        uint8_t wide[64];
+        for (int k = 0; k < 8; k++) memcpy(wide + 8 * k, &(uint64_t){random_word()}, 8);
+        zk_fr_from_bytes_wide(&b->scalars[i], wide);
     }
-    return zk_msm_g1_lanes_at(0)->subset_table_sum(&r, b->subsets, b->bits, b->n, b->pool, &b->err);
 }
 
-static cuzk_status run_fixed1(bench *b) {
-    return zk_fixed_base_g1_mul(b->table1, b->result, b->scalars, b->n, b->pool, &b->err);
-}
+/* Body once, groups twice. Distinct bases: multiples of the generator by random numbers of 64 bits. */
+#define GROUP_RUNS(g)                                                                                                  \
+    static cuzk_status make_##g(bench *b) {                                                                            \
+        const unsigned c = b->window_bits ? b->window_bits : zk_fixed_base_window_bits(b->n);                          \
+        zk_fr *small = bench_alloc(b->n, sizeof *small);                                                               \
+        make_scalars(b);                                                                                               \
+        for (size_t i = 0; i < b->n; i++) zk_fr_from_u64(&small[i], random_word());                                    \
+        b->bases_##g = bench_alloc(b->n, sizeof *b->bases_##g);                                                        \
+        b->result_##g = bench_alloc(b->n, sizeof *b->result_##g);                                                      \
+        ZK_TRY(zk_fixed_base_##g##_create(&b->multiples_##g, &zk_##g##_generator, c, b->pool, &b->err));               \
+        ZK_TRY(zk_fixed_base_##g##_mul(b->multiples_##g, b->bases_##g, small, b->n, b->pool, &b->err));                \
+        zk_mem_free(small);                                                                                            \
+        return CUZK_OK;                                                                                                \
+    }                                                                                                                  \
+    static cuzk_status run_msm_##g(bench *b) {                                                                         \
+        const unsigned c = b->window_bits;                                                                             \
+        zk_##g r;                                                                                                      \
+        if (b->scalar_code)                                                                                            \
+            return zk_msm_##g##_tuned(&r, b->bases_##g, b->scalars, b->n, &(zk_msm_tuning){.window_bits = c}, b->pool, \
+                                      &b->err);                                                                        \
+        return zk_msm_##g##_lanes_at(0)->msm(&r, b->bases_##g, b->scalars, b->n,                                       \
+                                             &(zk_msm_lanes_tuning){.window_bits = c}, b->pool, &b->err);              \
+    }                                                                                                                  \
+    static cuzk_status run_sum_##g(bench *b) {                                                                         \
+        zk_##g r;                                                                                                      \
+        return (b->scalar_code ? zk_masked_sum_##g : zk_msm_##g##_lanes_at(0)->masked_sum)(&r, b->bases_##g, b->bits,  \
+                                                                                           b->n, b->pool, &b->err);    \
+    }                                                                                                                  \
+    static cuzk_status run_table_##g(bench *b) {                                                                       \
+        zk_mem_free(b->subsets_##g);                                                                                   \
+        b->subsets_##g = NULL;                                                                                         \
+        return zk_msm_##g##_lanes_at(0)->subset_table_create(&b->subsets_##g, b->bases_##g, b->n, b->pool, &b->err);   \
+    }                                                                                                                  \
+    static cuzk_status run_subsets_##g(bench *b) {                                                                     \
+        zk_##g r;                                                                                                      \
+        if (!b->subsets_##g) ZK_TRY(run_table_##g(b));                                                                 \
+        return zk_msm_##g##_lanes_at(0)->subset_table_sum(&r, b->subsets_##g, b->bits, b->n, b->pool, &b->err);        \
+    }                                                                                                                  \
+    static cuzk_status run_fixed_##g(bench *b) {                                                                       \
+        return zk_fixed_base_##g##_mul(b->multiples_##g, b->result_##g, b->scalars, b->n, b->pool, &b->err);           \
+    }
+GROUP_RUNS(g1)
+GROUP_RUNS(g2)
 
-static cuzk_status run_fixed2(bench *b) {
-    return zk_fixed_base_g2_mul(b->table2, b->result, b->scalars, b->n, b->pool, &b->err);
+static cuzk_status make_vectors(bench *b) {
+    for (int v = 0; v < 3; v++) {
+        b->vectors[v] = bench_alloc(b->n, sizeof *b->vectors[v]);
+        for (size_t i = 0; i < b->n; i++) zk_fr_from_u64(&b->vectors[v][i], random_word());
+    }
+    return zk_ntt_domain_create(&b->domain, (unsigned)__builtin_ctzll(b->n), b->pool, &b->err);
 }
 
 static cuzk_status run_ntt(bench *b) {
@@ -105,68 +113,24 @@ static cuzk_status run_quotient(bench *b) {
 
 static const struct kind {
     const char *name;
+    cuzk_status (*make)(bench *b);
     cuzk_status (*run)(bench *b);
-    enum { IN_G1, IN_G2, VECTORS } input;
     bool lanes_only; /* there is no scalar code for it */
-} kinds[] = {{"g1", run_g1, IN_G1},
-             {"g2", run_g2, IN_G2},
-             {"sum1", run_sum1, IN_G1},
-             {"sum2", run_sum2, IN_G2},
-             {"table1", run_table1, IN_G1, true},
-             {"subsets1", run_subsets1, IN_G1, true},
-             {"fixed1", run_fixed1, IN_G1},
-             {"fixed2", run_fixed2, IN_G2},
-             {"ntt", run_ntt, VECTORS},
-             {"intt", run_intt, VECTORS},
-             {"quotient", run_quotient, VECTORS}};
+} kinds[] = {
+#define GROUP_KINDS(g, number)                                                                                         \
+    {"g" number, make_##g, run_msm_##g}, {"sum" number, make_##g, run_sum_##g},                                        \
+        {"table" number, make_##g, run_table_##g, true}, {"subsets" number, make_##g, run_subsets_##g, true},          \
+        {"fixed" number, make_##g, run_fixed_##g},
+    {"ntt", make_vectors, run_ntt},
+    {"intt", make_vectors, run_intt},
+    {"quotient", make_vectors, run_quotient},
+    GROUP_KINDS(g1, "1") GROUP_KINDS(g2, "2")};
 
 /* The kind of a name without its trailing s; NULL: there is none. */
 static const struct kind *kind_of(const char *name, size_t length) {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strncmp(name, kinds[i].name, length) == 0 && !kinds[i].name[length]) return &kinds[i];
     return NULL;
-}
-
-static cuzk_status make_vectors(bench *b, unsigned log2_n) {
-    cuzk_status status = zk_ntt_domain_create(&b->domain, log2_n, b->pool, &b->err);
-    for (int v = 0; v < 3 && status == CUZK_OK; v++) {
-        void *block;
-        status = zk_mem_alloc(&block, "vector", b->n * sizeof(zk_fr), &b->err);
-        if (status != CUZK_OK) break;
-        b->vectors[v] = block;
-        for (size_t i = 0; i < b->n; i++) zk_fr_from_u64(&b->vectors[v][i], random_word());
-    }
-    return status;
-}
-
-/* Distinct bases: multiples of the generator by random numbers of 64 bits. */
-static cuzk_status make_inputs(bench *b, bool g2) {
-    zk_fr *small = zk_malloc(b->n * sizeof *small);
-    const size_t bytes[5] = {b->n * sizeof *b->scalars, (b->n / 64 + 1) * 8, g2 ? 0 : b->n * sizeof *b->g1,
-                             g2 ? b->n * sizeof *b->g2 : 0, b->n * sizeof(zk_g2_affine)};
-    void *block[5] = {NULL};
-    for (int i = 0; i < 5; i++)
-        if (zk_mem_alloc(&block[i], "bench", bytes[i], &b->err) != CUZK_OK) return CUZK_OUT_OF_MEMORY;
-    b->scalars = block[0];
-    b->bits = block[1];
-    b->g1 = block[2];
-    b->g2 = block[3];
-    b->result = block[4];
-    if (!small) return CUZK_OUT_OF_MEMORY;
-    for (size_t i = 0; i <= b->n / 64; i++) b->bits[i] = random_word();
-    for (size_t i = 0; i < b->n; i++) {
-        uint8_t wide[64];
-        for (int k = 0; k < 8; k++) memcpy(wide + 8 * k, &(uint64_t){random_word()}, 8);
-        zk_fr_from_bytes_wide(&b->scalars[i], wide);
-        zk_fr_from_u64(&small[i], random_word());
-    }
-    unsigned c = b->window_bits ? b->window_bits : zk_fixed_base_window_bits(b->n);
-    cuzk_status status = zk_fixed_base_g1_create(&b->table1, &zk_g1_generator, c, b->pool, &b->err);
-    if (status == CUZK_OK) status = zk_fixed_base_g2_create(&b->table2, &zk_g2_generator, g2 ? c : 4, b->pool, &b->err);
-    if (status == CUZK_OK && !g2) status = zk_fixed_base_g1_mul(b->table1, b->g1, small, b->n, b->pool, &b->err);
-    if (status == CUZK_OK && g2) status = zk_fixed_base_g2_mul(b->table2, b->g2, small, b->n, b->pool, &b->err);
-    free(small);
-    return status;
 }
 
 static void check(cuzk_status status, const bench *b) {
@@ -190,8 +154,7 @@ static void measure(bench *b, const struct kind *kind, const char *what, unsigne
 
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "g1";
-    const unsigned log2_n = bench_arg(argc, argv, 2, 16);
-    bench b = {.n = (size_t)1 << log2_n, .window_bits = bench_arg(argc, argv, 5, 0)};
+    bench b = {.n = (size_t)1 << bench_arg(argc, argv, 2, 16), .window_bits = bench_arg(argc, argv, 5, 0)};
     size_t length = strlen(what);
     b.scalar_code = length > 0 && what[length - 1] == 's';
     const struct kind *kind = kind_of(what, length - b.scalar_code);
@@ -205,7 +168,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     check(zk_pool_create(&b.pool, bench_arg(argc, argv, 3, 1), &b.err), &b);
-    check(kind->input == VECTORS ? make_vectors(&b, log2_n) : make_inputs(&b, kind->input == IN_G2), &b);
+    check(kind->make(&b), &b);
     measure(&b, kind, what, bench_arg(argc, argv, 4, 5));
     return 0;
 }
