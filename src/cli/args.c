@@ -20,7 +20,8 @@ static bool parse_digits(uint64_t *value, const char *text, const char **end) {
     return errno == 0;
 }
 
-bool cli_parse_size(uint64_t *bytes, const char *text) {
+/* "2KiB", "32GiB", "512 MiB" or plain bytes. */
+static bool parse_size(uint64_t *bytes, const char *text) {
     const char *end = NULL;
     uint64_t value = 0;
     if (!parse_digits(&value, text, &end)) return false;
@@ -94,7 +95,7 @@ static cuzk_status set_value(cli_option *option, const char *text, cuzk_err *err
         return CUZK_OK;
     }
     case CLI_SIZE:
-        if (!cli_parse_size(option->value, text))
+        if (!parse_size(option->value, text))
             return ZK_FAIL(err, CUZK_USAGE, "%s%s: found \"%s\", expected a size such as 2KiB, 32GiB or bytes",
                            dashes(option), option->name, text);
         return CUZK_OK;

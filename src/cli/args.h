@@ -56,8 +56,6 @@ cuzk_status cli_parse(bool *help, const cli_arguments *arguments, const cli_comm
 /* Whether the option was there; false also if the command does not take it. */
 bool cli_given(const cli_arguments *arguments, const char *name);
 
-/* "2KiB", "32GiB", "512 MiB" or plain bytes. */
-bool cli_parse_size(uint64_t *bytes, const char *text);
 /* "32GiB" for exact multiples, else "N bytes"; into a buffer of at least 32 bytes, returned. */
 const char *cli_format_size(char *text, uint64_t bytes);
 

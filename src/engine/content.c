@@ -26,7 +26,8 @@ struct zk_content {
     cuzk_err failure; /* the first */
 };
 
-cuzk_status zk_job_id_make(char job_id[ZK_JOB_ID_BYTES], cuzk_err *err) {
+/* Time, then random. */
+static cuzk_status make_job_id(char job_id[ZK_JOB_ID_BYTES], cuzk_err *err) {
     uint8_t random[8];
     char hex[17];
     ZK_TRY(zk_rand_bytes(random, sizeof random, err));
@@ -61,7 +62,7 @@ cuzk_status zk_content_open(zk_content **out, const char *spool_dir, uint64_t ma
     zk_content *content = zk_calloc(1, sizeof *content);
     if (!content) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the content of a job");
     content->max_bytes = max_bytes;
-    ZK_GOTO(zk_job_id_make(content->job_id, err));
+    ZK_GOTO(make_job_id(content->job_id, err));
     zk_spool_path(path, spool_dir, content->job_id);
     ZK_GOTO(of_disk(zk_file_writer_create(&content->writer, path, err), err));
     ZK_GOTO(of_disk(zk_file_writer_write(content->writer, file_magic, sizeof file_magic, err), err));

@@ -28,9 +28,7 @@ typedef struct zk_content_meta {
 } zk_content_meta;
 _Static_assert(sizeof(zk_content_meta) == 8 + 16 + 40 + 32 + ZK_JOB_ID_BYTES + ZK_REQUEST_ID_MAX_BYTES, "no padding");
 
-/* A new id: time, then random. */
-cuzk_status zk_job_id_make(char job_id[ZK_JOB_ID_BYTES], cuzk_err *err) ZK_MUST_USE;
-bool zk_job_id_ok(const char *job_id); /* looks like one: safe in a path */
+bool zk_job_id_ok(const char *job_id); /* looks like the id of a job: safe in a path */
 
 cuzk_status zk_content_open(zk_content **content, const char *spool_dir, uint64_t max_bytes, cuzk_err *err) ZK_MUST_USE;
 const char *zk_content_job_id(const zk_content *content);

@@ -195,7 +195,7 @@ struct engine_lane {
     zk_journal_unit unit; /* taken from a shared journal; also while the content is fetched */
     bool has_unit;
     char stage[ZK_STAGE_NAME_BYTES];
-    uint32_t partition;       /* that the stage is of */
+    uint32_t partition; /* that the stage is of */
     uint64_t stage_start_ns;
     bool synthesized;         /* the task is past that */
     bool never;               /* the task asked for more than there is */
@@ -267,7 +267,7 @@ typedef struct engine_trace {
 struct zk_engine {
     zk_engine_options options; /* strings owned */
     zk_journal *journal;
-    int spool_fd; /* the spool folder, locked; -1: it could not be */
+    int spool_fd;        /* the spool folder, locked; -1: it could not be */
     zk_digests *digests; /* has a lock of its own */
     pthread_mutex_t lock;
     pthread_cond_t work;         /* something for lanes to look at */
@@ -470,7 +470,6 @@ bool engine_task_proved(engine_lane *lane, const zk_ipc_message *done);
 bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done);
 /* seen: by this lane first. */
 void engine_task_crashed(engine_lane *lane, bool seen, const char *how, cuzk_err *err);
-void engine_fail_job(engine_lane *lane, cuzk_status status, const char *message);
 /* Whether the prepared key of a circuit is left alone. */
 bool engine_mistrusts(const zk_engine *engine, zk_proof_kind kind, uint64_t sector_bytes);
 /* IO: who asks may ask the next daemon. */

@@ -218,7 +218,8 @@ static cuzk_status journal_partition_done(bool *kept, zk_journal *journal, const
     return CUZK_OK;
 }
 
-void postgres_plain_text(char *out, size_t n_out, const char *text) {
+/* Text that the database takes whatever its encoding. */
+static void plain_text(char *out, size_t n_out, const char *text) {
     size_t n = 0;
     for (const unsigned char *p = (const unsigned char *)(text ? text : ""); *p && n + 1 < n_out; p++)
         out[n++] = *p < 0x80 ? (char)*p : '?';
@@ -231,7 +232,7 @@ static cuzk_status journal_end(bool *ended, zk_journal *journal, const char *job
     char message[512];
     PGresult *r = NULL;
     zk_pg_values v = {0};
-    postgres_plain_text(message, sizeof message, end->message);
+    plain_text(message, sizeof message, end->message);
     zk_pg_text(&v, job_id);
     zk_pg_u64(&v, (uint64_t)end->state);
     zk_pg_u64(&v, (uint64_t)end->status);
@@ -454,7 +455,7 @@ static cuzk_status name_machine(postgres_journal *self, const char *name, cuzk_e
         gethostname(host, sizeof host - 1);
         name = host[0] ? host : "unnamed";
     }
-    postgres_plain_text(self->name, sizeof self->name, name);
+    plain_text(self->name, sizeof self->name, name);
     ZK_TRY(zk_rand_bytes(random, sizeof random, err));
     zk_hex_encode(hex, random, sizeof random);
     snprintf(self->id, sizeof self->id, "machine-%s", hex);

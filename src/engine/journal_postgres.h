@@ -22,8 +22,6 @@ typedef struct postgres_journal {
 } postgres_journal;
 
 static inline postgres_journal *postgres_journal_of(zk_journal *journal) { return (postgres_journal *)journal; }
-/* Text that the database takes whatever its encoding. */
-void postgres_plain_text(char *out, size_t n_out, const char *text);
 
 /* ---- journal_postgres_units.c: the shared part of zk_journal_ops ---- */
 cuzk_status postgres_take(zk_journal_take *take, zk_journal *journal, const char *job_id, uint32_t wish, cuzk_err *err);

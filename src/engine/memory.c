@@ -53,7 +53,6 @@ static uint64_t read_meminfo(const char *name) {
     return kib * 1024;
 }
 
-uint64_t zk_memory_machine(void) { return read_meminfo("MemTotal"); }
 uint64_t zk_memory_available(void) { return read_meminfo("MemAvailable"); }
 
 static void read_statm(uint64_t *resident, uint64_t *files, int pid) {
@@ -155,5 +154,5 @@ void zk_memory_trim(void) {
 }
 
 uint64_t zk_engine_memory_auto(void) {
-    return least(zk_memory_machine(), zk_memory_group_limit("/sys/fs/cgroup", "/proc/self/cgroup"));
+    return least(read_meminfo("MemTotal"), zk_memory_group_limit("/sys/fs/cgroup", "/proc/self/cgroup"));
 }

@@ -4,8 +4,7 @@
 
 #include "engine/engine.h"
 
-/* MemTotal and MemAvailable; 0 if they cannot be read. */
-uint64_t zk_memory_machine(void);
+/* MemAvailable of the machine; 0 if it cannot be read. */
 uint64_t zk_memory_available(void);
 /* Least limit of this process's control group and its ancestors; 0: none. The paths are those of zk_cgroup_each. */
 uint64_t zk_memory_group_limit(const char *cgroup_mount, const char *proc_cgroup);

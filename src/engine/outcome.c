@@ -259,7 +259,7 @@ void engine_task_is_of(engine_lane *lane, uint32_t partition) {
 }
 
 /* Needs the lock, which is given up meanwhile. */
-void engine_fail_job(engine_lane *lane, cuzk_status status, const char *message) {
+static void fail_job(engine_lane *lane, cuzk_status status, const char *message) {
     engine_job *job = lane->task.job;
     char text[512];
     if (lane->task.type == TASK_PROVE)
@@ -288,7 +288,7 @@ static void too_large(engine_lane *lane, cuzk_status status, const char *message
     if (!engine_lane_suits(lane, job) && engine_some_lane_left(lane->engine, job))
         engine_give_back(lane, false, 0);
     else
-        engine_fail_job(lane, status, message);
+        fail_job(lane, status, message);
 }
 
 /* A device that fails again and again rests longer and longer, while others can do its work. Needs the lock. */
@@ -332,9 +332,9 @@ static void wrong_proof(engine_lane *lane, const zk_ipc_message *done) {
     if (!done->prepared && ++lane->on->n_wrong >= MAX_WRONG)
         engine_device_retire(lane, "two wrong proofs of its device");
     if (!engine_some_lane_left(engine, job) && !zk_journal_is_shared(engine->journal))
-        engine_fail_job(lane, CUZK_DEVICE, "no worker is left: all were retired for wrong proofs");
+        fail_job(lane, CUZK_DEVICE, "no worker is left: all were retired for wrong proofs");
     else if (!again)
-        engine_fail_job(lane, (cuzk_status)done->status, done->message);
+        fail_job(lane, (cuzk_status)done->status, done->message);
     engine_lane *other = engine_lane_other(lane);
     if (engine_lane_is_busy(other)) other->loss = LOSS_IS_FREE; /* a wrong proof says nothing about the next */
 }
@@ -351,7 +351,7 @@ static void lacks_resource(engine_lane *lane, cuzk_status status, const char *me
         engine_device_unfit(lane->on, lane->task.kind, lane->task.sector_bytes);
         engine_give_back(lane, true, 0);
     } else if (!engine_give_back(lane, true, ZK_SECOND_NS)) {
-        engine_fail_job(lane, status, message);
+        fail_job(lane, status, message);
     }
 }
 
@@ -372,17 +372,17 @@ bool engine_task_failed(engine_lane *lane, const zk_ipc_message *done) {
         engine_give_back(lane, false, 0);
         return true;
     case CUZK_CLASS_IO: /* a disk of this machine; another may do */
-        if (!shared || !engine_give_back(lane, true, ZK_SECOND_NS)) engine_fail_job(lane, status, done->message);
+        if (!shared || !engine_give_back(lane, true, ZK_SECOND_NS)) fail_job(lane, status, done->message);
         return true;
     case CUZK_CLASS_RESOURCE:
         lacks_resource(lane, status, done->message);
         return true;
     case CUZK_CLASS_DEVICE:
         rest(lane);
-        if (!engine_give_back(lane, true, 0)) engine_fail_job(lane, status, done->message);
+        if (!engine_give_back(lane, true, 0)) fail_job(lane, status, done->message);
         return false; /* device errors stick to the process */
     default:
-        if (!hold_failure(lane, status, done->message)) engine_fail_job(lane, status, done->message);
+        if (!hold_failure(lane, status, done->message)) fail_job(lane, status, done->message);
         return true;
     }
 }
@@ -424,7 +424,7 @@ void engine_task_crashed(engine_lane *lane, bool seen, const char *how, cuzk_err
     if (!again) {
         snprintf(text, sizeof text, "given up after %" PRIu32 " attempts: the worker process died each time (%s) in %s",
                  engine->options.max_attempts, how, lane->stage[0] ? lane->stage : "its first step");
-        engine_fail_job(lane, CUZK_DEVICE, text);
+        fail_job(lane, CUZK_DEVICE, text);
     }
     engine_finish_call(lane, CUZK_DEVICE, text, NULL);
 }

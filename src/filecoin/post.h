@@ -44,11 +44,6 @@ cuzk_status zk_post_create(zk_post **post, const zk_registered_post *type, const
                            cuzk_err *err) ZK_MUST_USE;
 void zk_post_destroy(zk_post *post); /* NULL is fine */
 
-/* One sector's bytes; to be cleared also after a failure. */
-cuzk_status zk_post_vanilla_read(zk_post_vanilla *v, const zk_registered_post *type, const zk_opening_shape *tree,
-                                 const uint8_t *bytes, size_t n_bytes, cuzk_err *err) ZK_MUST_USE;
-void zk_post_vanilla_clear(zk_post_vanilla *v);
-
 typedef struct zk_post_view {
     const uint8_t *leaf, *root;
     const uint8_t (*siblings)[32];

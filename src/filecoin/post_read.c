@@ -7,8 +7,9 @@
 #include "filecoin/opening_bytes.h"
 #include "filecoin/post.h"
 
-cuzk_status zk_post_vanilla_read(zk_post_vanilla *v, const zk_registered_post *type, const zk_opening_shape *tree,
-                                 const uint8_t *bytes, size_t n_bytes, cuzk_err *err) {
+/* One sector's bytes; to be cleared also after a failure. */
+static cuzk_status vanilla_read(zk_post_vanilla *v, const zk_registered_post *type, const zk_opening_shape *tree,
+                                const uint8_t *bytes, size_t n_bytes, cuzk_err *err) {
     memset(v, 0, sizeof *v);
     zk_bincode r;
     zk_opening_parts parts = zk_opening_parts_of(tree);
@@ -35,7 +36,7 @@ cuzk_status zk_post_vanilla_read(zk_post_vanilla *v, const zk_registered_post *t
     return zk_bincode_end(&r);
 }
 
-void zk_post_vanilla_clear(zk_post_vanilla *v) {
+static void vanilla_clear(zk_post_vanilla *v) {
     free(v->nodes);
     free(v->index);
     memset(v, 0, sizeof *v);
@@ -101,7 +102,7 @@ cuzk_status zk_post_create(zk_post **out, const zk_registered_post *type, const 
         ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %zu vanilla proofs", n_vanilla));
     for (size_t i = 0; i < n_vanilla; i++) {
         post->n_sectors++;
-        status = zk_post_vanilla_read(&post->sectors[i], type, &post->tree, vanilla[i].data, vanilla[i].n, err);
+        status = vanilla_read(&post->sectors[i], type, &post->tree, vanilla[i].data, vanilla[i].n, err);
         if (status != CUZK_OK) {
             zk_err_prefix(err, "vanilla_proofs[%zu]", i);
             goto out;
@@ -118,7 +119,7 @@ out:
 
 void zk_post_destroy(zk_post *post) {
     if (!post) return;
-    for (uint32_t i = 0; i < post->n_sectors; i++) zk_post_vanilla_clear(&post->sectors[i]);
+    for (uint32_t i = 0; i < post->n_sectors; i++) vanilla_clear(&post->sectors[i]);
     free(post->sectors);
     free(post->numbers);
     free(post);

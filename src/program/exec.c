@@ -11,7 +11,13 @@ static bool has_wide(const zk_template *t) {
     return false;
 }
 
-cuzk_status zk_locals_alloc(zk_locals *l, const zk_program *p, cuzk_err *err) {
+static void locals_free(zk_locals *l) {
+    free(l->v);
+    free(l->w);
+    memset(l, 0, sizeof *l);
+}
+
+static cuzk_status locals_alloc(zk_locals *l, const zk_program *p, cuzk_err *err) {
     size_t n_v = 1, n_w = 0;
     for (uint32_t i = 0; i < p->n_templates; i++) {
         size_t n = zk_template_n_locals(&p->templates[i]);
@@ -21,21 +27,15 @@ cuzk_status zk_locals_alloc(zk_locals *l, const zk_program *p, cuzk_err *err) {
     l->v = zk_calloc(n_v + V_SLACK, 1);
     l->w = n_w ? zk_malloc(n_w * sizeof *l->w) : NULL;
     if (l->v && (l->w || !n_w)) return CUZK_OK;
-    zk_locals_free(l);
+    locals_free(l);
     return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "circuit %s: no memory for %zu local variables", p->name, n_v);
-}
-
-void zk_locals_free(zk_locals *l) {
-    free(l->v);
-    free(l->w);
-    memset(l, 0, sizeof *l);
 }
 
 cuzk_status zk_locals_alloc_all(zk_locals **all, unsigned n, const zk_program *p, cuzk_err *err) {
     *all = zk_calloc(n, sizeof **all);
     if (!*all) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "circuit %s: no memory", p->name);
     for (unsigned i = 0; i < n; i++) {
-        cuzk_status status = zk_locals_alloc(&(*all)[i], p, err);
+        cuzk_status status = locals_alloc(&(*all)[i], p, err);
         if (status != CUZK_OK) {
             zk_locals_free_all(*all, n);
             *all = NULL;
@@ -46,7 +46,7 @@ cuzk_status zk_locals_alloc_all(zk_locals **all, unsigned n, const zk_program *p
 }
 
 void zk_locals_free_all(zk_locals *all, unsigned n) {
-    for (unsigned i = 0; all && i < n; i++) zk_locals_free(&all[i]);
+    for (unsigned i = 0; all && i < n; i++) locals_free(&all[i]);
     free(all);
 }
 

@@ -13,11 +13,7 @@ typedef struct zk_locals {
     zk_fr *w; /* NULL if no template has wide variables or inputs */
 } zk_locals;
 
-/* Room for any instance of the program. */
-cuzk_status zk_locals_alloc(zk_locals *l, const zk_program *program, cuzk_err *err) ZK_MUST_USE;
-void zk_locals_free(zk_locals *l);
-
-/* One for each thread of the pool. */
+/* One for each thread of the pool, with room for any instance of the program. */
 cuzk_status zk_locals_alloc_all(zk_locals **all, unsigned n, const zk_program *program, cuzk_err *err) ZK_MUST_USE;
 void zk_locals_free_all(zk_locals *all, unsigned n);
 
