@@ -316,12 +316,6 @@ cuzk_status zk_stage_msm(zk_stream *stream, const zk_resident_points *points, co
     return points->backend->stage->msm(stream, points, scalars, first, sum, err);
 }
 
-cuzk_status zk_stage_masked_sum(zk_stream *stream, const zk_resident_points *points, const zk_buffer *bits,
-                                zk_point_sum *sum, cuzk_err *err) {
-    ZK_TRY(check_holds(bits, (points->n + 63) / 64 * 8, "masked sum", err));
-    return points->backend->stage->masked_sum(stream, points, bits, sum, err);
-}
-
 cuzk_status zk_stage_masked_sums(zk_stream *stream, const zk_resident_points *points, const zk_buffer *const *bits,
                                  size_t n, zk_point_sum *sums, cuzk_err *err) {
     const zk_stage_ops *ops = points->backend->stage;

@@ -351,10 +351,8 @@ cuzk_status zk_stage_compact_full(zk_stream *stream, const zk_selection *selecti
 /* sum_i [scalars_(first+i)] P_i over all points. */
 cuzk_status zk_stage_msm(zk_stream *stream, const zk_resident_points *points, const zk_buffer *scalars, size_t first,
                          zk_point_sum *sum, cuzk_err *err) ZK_MUST_USE;
-/* Sum of the points whose bit is set. */
-cuzk_status zk_stage_masked_sum(zk_stream *stream, const zk_resident_points *points, const zk_buffer *bits,
-                                zk_point_sum *sum, cuzk_err *err) ZK_MUST_USE;
-/* The same for n masks over the same points, n <= ZK_MAX_MASKS: those that are streamed are brought once. */
+/* Sums of the points whose bits are set, for n masks over the same points, n <= ZK_MAX_MASKS: those that are streamed
+ * are brought once. */
 #define ZK_MAX_MASKS 16
 cuzk_status zk_stage_masked_sums(zk_stream *stream, const zk_resident_points *points, const zk_buffer *const *bits,
                                  size_t n, zk_point_sum *sums, cuzk_err *err) ZK_MUST_USE;

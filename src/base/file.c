@@ -361,8 +361,6 @@ struct zk_file_writer {
     uint8_t *buffer; /* [WRITE_BUFFER_BYTES] */
     char *path;      /* final name, links resolved */
     char *temporary;
-    zk_file_tee_fn tee;
-    void *tee_ctx;
     cuzk_err err; /* first failure */
 };
 
@@ -469,7 +467,6 @@ static cuzk_status flush_buffer(zk_file_writer *writer) {
 cuzk_status zk_file_writer_write(zk_file_writer *writer, const void *data, size_t n_bytes, cuzk_err *err) {
     if (writer->err.status != CUZK_OK) return first_failure(writer, err);
     if (n_bytes == 0) return CUZK_OK;
-    if (writer->tee) writer->tee(writer->tee_ctx, data, n_bytes);
     if (n_bytes > WRITE_BUFFER_BYTES - writer->n_buffer) {
         if (flush_buffer(writer) != CUZK_OK) return first_failure(writer, err);
         if (n_bytes >= WRITE_BUFFER_BYTES)
@@ -481,11 +478,6 @@ cuzk_status zk_file_writer_write(zk_file_writer *writer, const void *data, size_
 }
 
 uint64_t zk_file_writer_offset(const zk_file_writer *writer) { return writer->flushed + writer->n_buffer; }
-
-void zk_file_writer_set_tee(zk_file_writer *writer, zk_file_tee_fn fn, void *ctx) {
-    writer->tee = fn;
-    writer->tee_ctx = ctx;
-}
 
 /* The rename itself becomes durable. Folders that cannot be opened or synced (some network file systems) are let pass:
  * the file is complete and in place. */

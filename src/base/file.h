@@ -76,9 +76,6 @@ cuzk_status zk_file_check_writable(const char *path, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_file_writer_create(zk_file_writer **writer, const char *path, cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_file_writer_write(zk_file_writer *writer, const void *data, size_t n_bytes, cuzk_err *err) ZK_MUST_USE;
 uint64_t zk_file_writer_offset(const zk_file_writer *writer); /* bytes accepted so far */
-/* Sees every byte accepted from now on, in order (a running digest). */
-typedef void (*zk_file_tee_fn)(void *ctx, const void *data, size_t n_bytes);
-void zk_file_writer_set_tee(zk_file_writer *writer, zk_file_tee_fn fn, void *ctx);
 /* Both free the writer, whatever happens. Commit: flush, fsync, rename, fsync of the folder; on failure the temporary
  * file is gone. Abort of NULL is fine. */
 cuzk_status zk_file_writer_commit(zk_file_writer *writer, cuzk_err *err) ZK_MUST_USE;

@@ -84,10 +84,6 @@ struct zk_json {
     bytes_state bytes;
     unsigned byte_value, n_byte_digits;
 
-    bool skip_armed;
-    bool skipping;
-    unsigned skip_depth;
-
     zk_json_limits limits;
     size_t n_scratch, scratch_bytes;
     char scratch[]; /* [scratch_bytes] decoded key, escaped string piece, cut number */
@@ -133,8 +129,6 @@ void zk_json_want_bytes(zk_json *json, uint8_t *out, size_t n) {
     json->want = out;
     json->n_want = n;
 }
-
-void zk_json_skip(zk_json *json) { json->skip_armed = true; }
 
 static uint64_t offset_of(const zk_json *json, const uint8_t *p) {
     return json->start_offset + (uint64_t)(p - json->start);
@@ -662,32 +656,10 @@ static step next_any(zk_json *json, zk_json_event *event, cuzk_err *err) {
     }
 }
 
-/* Whether the event belongs to a value that is being skipped. */
-static bool skipped(zk_json *json, const zk_json_event *event) {
-    zk_json_kind kind = event->kind;
-    if (kind == ZK_JSON_DONE) return false;
-    if (!json->skipping) {
-        if (!json->skip_armed || kind == ZK_JSON_KEY) return false;
-        json->skip_armed = false;
-        if (kind == ZK_JSON_OBJECT_END || kind == ZK_JSON_ARRAY_END) return false;
-        json->skipping = true;
-        json->skip_depth = event->depth;
-    }
-    if (event->depth == json->skip_depth && kind != ZK_JSON_OBJECT_BEGIN && kind != ZK_JSON_ARRAY_BEGIN)
-        json->skipping = kind == ZK_JSON_STRING && !event->last;
-    return true;
-}
-
 cuzk_status zk_json_next(zk_json *json, zk_json_event *event, cuzk_err *err) {
     if (json->failed) return ZK_FAIL(err, CUZK_BAD_INPUT, "json: reading goes on after a failure");
-    for (;;) {
-        step s = next_any(json, event, err);
-        if (s == STEP_FAIL) return CUZK_BAD_INPUT;
-        if (s == STEP_MORE) {
-            event->kind = ZK_JSON_MORE;
-            return CUZK_OK;
-        }
-        if ((json->skip_armed || json->skipping) && skipped(json, event)) continue;
-        return CUZK_OK;
-    }
+    step s = next_any(json, event, err);
+    if (s == STEP_FAIL) return CUZK_BAD_INPUT;
+    if (s == STEP_MORE) event->kind = ZK_JSON_MORE;
+    return CUZK_OK;
 }

@@ -73,10 +73,6 @@ cuzk_status zk_json_next(zk_json *json, zk_json_event *event, cuzk_err *err) ZK_
  * container that ends first drops the request. `out` must stay until then. */
 void zk_json_want_bytes(zk_json *json, uint8_t *out, size_t n);
 
-/* The next value, with all it contains, is checked but gives no events. A container that ends first drops the
- * request. After ZK_JSON_KEY this skips the member's value. */
-void zk_json_skip(zk_json *json);
-
 /* Bytes of the document read so far. */
 uint64_t zk_json_offset(const zk_json *json);
 

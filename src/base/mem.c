@@ -178,20 +178,6 @@ const char *zk_mem_block_name(const void *data) {
     return name;
 }
 
-void zk_mem_count(const char *name, uint64_t n_bytes) {
-    pthread_mutex_lock(&mutex);
-    name_row *row = row_of(name);
-    if (row) debit(row, n_bytes);
-    pthread_mutex_unlock(&mutex);
-}
-
-void zk_mem_uncount(const char *name, uint64_t n_bytes) {
-    pthread_mutex_lock(&mutex);
-    name_row *row = row_of(name);
-    if (row) credit(row, n_bytes);
-    pthread_mutex_unlock(&mutex);
-}
-
 uint64_t zk_mem_current_bytes(void) {
     pthread_mutex_lock(&mutex);
     uint64_t n = current_bytes;

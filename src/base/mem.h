@@ -20,10 +20,6 @@ void zk_mem_free(void *block);
 size_t zk_mem_block_bytes(const void *block);     /* as asked for; 0 for NULL or a stranger */
 const char *zk_mem_block_name(const void *block); /* valid for the process's life; NULL for a stranger */
 
-/* Counts memory that somebody else allocates (mapped files, device staging) under a name. */
-void zk_mem_count(const char *name, uint64_t n_bytes);
-void zk_mem_uncount(const char *name, uint64_t n_bytes);
-
 typedef struct zk_mem_row {
     const char *name;
     uint64_t current_bytes, peak_bytes; /* each name's own peak; they need not have been reached together */

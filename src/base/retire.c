@@ -172,10 +172,6 @@ void zk_retire_mem(zk_retire *r, void *block) {
         r, &(zk_retire_item){name ? name : "unknown", zk_mem_block_bytes(block), zk_mem_free, block, NULL, NULL});
 }
 
-void zk_retire_malloc(zk_retire *r, const char *name, void *block, size_t n_bytes) {
-    if (block) zk_retire_give(r, &(zk_retire_item){name, n_bytes, free, block, NULL, NULL});
-}
-
 void zk_retire_drain(zk_retire *r) {
     if (!r) return;
     pthread_mutex_lock(&r->mutex);

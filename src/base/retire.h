@@ -35,8 +35,6 @@ void zk_retire_destroy(zk_retire *retire);
 void zk_retire_give(zk_retire *retire, const zk_retire_item *item);
 /* A block of zk_mem_alloc; NULL is fine. */
 void zk_retire_mem(zk_retire *retire, void *block);
-/* Anything that free() takes. */
-void zk_retire_malloc(zk_retire *retire, const char *name, void *block, size_t n_bytes);
 
 /* Returns when everything given before the call has been released. */
 void zk_retire_drain(zk_retire *retire);

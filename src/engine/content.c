@@ -121,24 +121,6 @@ cuzk_status zk_content_write(zk_content *content, const void *data, size_t n, cu
     return failed(content, err);
 }
 
-cuzk_status zk_content_field_file(zk_content *content, zk_content_field field, const char *path, cuzk_err *err) {
-    cuzk_status status = CUZK_OK;
-    zk_file_map map = {0};
-    enum { PIECE_BYTES = 1 << 20 };
-    ZK_GOTO(zk_file_map_open(&map, path, 0, content->max_bytes, err));
-    ZK_GOTO(zk_content_field_begin(content, field, map.n_bytes, err));
-    for (size_t at = 0; at < map.n_bytes; at += PIECE_BYTES)
-        ZK_GOTO(zk_content_write(content, map.data + at, zk_min_size(PIECE_BYTES, map.n_bytes - at), err));
-    status = zk_file_map_check(&map, err);
-    if (status != CUZK_OK) {
-        (void)ZK_FAIL(&content->failure, status, "%s: changed while it was read", path);
-        goto out;
-    }
-out:
-    zk_file_map_close(&map);
-    return status;
-}
-
 static void digest_finish(uint8_t digest[32], zk_sha256_ctx *ctx, const zk_content_meta *meta) {
     uint8_t bytes[40];
     zk_store_le32(bytes, meta->kind);

@@ -141,9 +141,6 @@ cuzk_status zk_content_create(zk_content **content, zk_engine *engine, cuzk_err 
 cuzk_status zk_content_field_begin(zk_content *content, zk_content_field field, uint64_t n_bytes,
                                    cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_content_write(zk_content *content, const void *data, size_t n, cuzk_err *err) ZK_MUST_USE;
-/* A field that is a file, streamed. */
-cuzk_status zk_content_field_file(zk_content *content, zk_content_field field, const char *path,
-                                  cuzk_err *err) ZK_MUST_USE;
 void zk_content_abort(zk_content *content); /* NULL is fine */
 
 typedef struct zk_submitted {

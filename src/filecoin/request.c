@@ -176,14 +176,6 @@ cuzk_status zk_request_read_file(zk_request **request, const char *path, cuzk_er
     return status;
 }
 
-cuzk_status zk_request_read_memory(zk_request **request, const void *text, size_t n, cuzk_err *err) {
-    zk_json_doc *doc = NULL;
-    ZK_TRY(zk_json_parse(&doc, text, n, 0, err));
-    cuzk_status status = from_doc(request, doc, err);
-    zk_json_doc_destroy(doc);
-    return status;
-}
-
 void zk_request_destroy(zk_request *request) {
     if (!request) return;
     free(request->request_id);

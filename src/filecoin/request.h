@@ -59,7 +59,6 @@ typedef struct zk_request {
 #define ZK_REQUEST_MAX_FILE_BYTES ((size_t)1 << 30)
 
 cuzk_status zk_request_read_file(zk_request **request, const char *path, cuzk_err *err) ZK_MUST_USE;
-cuzk_status zk_request_read_memory(zk_request **request, const void *text, size_t n, cuzk_err *err) ZK_MUST_USE;
 /* Writes the file form, whole or not at all. */
 cuzk_status zk_request_write_file(const zk_request *request, const char *path, cuzk_err *err) ZK_MUST_USE;
 void zk_request_destroy(zk_request *request); /* NULL is fine */

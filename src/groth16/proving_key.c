@@ -161,12 +161,6 @@ out:
     return status;
 }
 
-cuzk_status zk_proving_key_load_params(zk_proving_key **key, const zk_resident_program *program,
-                                       const zk_params *params, const zk_query_masks *masks, zk_trace *trace,
-                                       cuzk_err *err) {
-    return zk_proving_key_load_files(key, program, params, NULL, masks, trace, err);
-}
-
 static cuzk_status load(zk_proving_key **key, const zk_resident_program *program, const char *params_path,
                         zk_key_form form, struct zk_pool *pool, zk_trace *trace, cuzk_err *err) {
     cuzk_status status = CUZK_OK;

@@ -62,16 +62,13 @@ void zk_proving_key_plan(const zk_resident_program *program, const zk_query_mask
  * converted. `pool` is for work on the host. BAD_INPUT names file, section, index and offset. */
 cuzk_status zk_proving_key_load(zk_proving_key **key, const zk_resident_program *program, const char *params_path,
                                 struct zk_pool *pool, zk_trace *trace, cuzk_err *err) ZK_MUST_USE;
-/* The same from an open file, which may be closed afterwards. */
-cuzk_status zk_proving_key_load_params(zk_proving_key **key, const zk_resident_program *program,
-                                       const zk_params *params, const zk_query_masks *masks, zk_trace *trace,
-                                       cuzk_err *err) ZK_MUST_USE;
 /* With the prepared key that lies beside the parameter file (prepared_params.h) in place of h and l. NOT_FOUND: there
  * is none. BAD_INPUT also if it is not that of this parameter file. */
 cuzk_status zk_proving_key_load_prepared(zk_proving_key **key, const zk_resident_program *program,
                                          const char *params_path, struct zk_pool *pool, zk_trace *trace,
                                          cuzk_err *err) ZK_MUST_USE;
-/* The same from open files; masks: in the form of the key, prepared: NULL for a plain one. */
+/* The same from open files, which may be closed afterwards; masks: in the form of the key, prepared: NULL for a plain
+ * one. */
 struct zk_prepared_params;
 cuzk_status zk_proving_key_load_files(zk_proving_key **key, const zk_resident_program *program, const zk_params *params,
                                       const struct zk_prepared_params *prepared, const zk_query_masks *masks,

@@ -177,7 +177,7 @@ static void test_points(void) {
     ZK_CHECK_OK(zk_buffer_create(&empty, backend, "empty", 0, &err), err);
     ZK_CHECK_OK(zk_stage_msm(NULL, full, empty, 0, &sum, &err), err);
     ZK_CHECK(zk_g1_is_infinity(&sum.g1));
-    ZK_CHECK_OK(zk_stage_masked_sum(NULL, bits, empty, &sum, &err), err);
+    ZK_CHECK_OK(zk_stage_masked_sums(NULL, bits, (const zk_buffer *const[]){empty}, 1, &sum, &err), err);
     ZK_CHECK(zk_g1_is_infinity(&sum.g1));
     zk_buffer_destroy(empty);
     zk_resident_points_unload(full);

@@ -41,7 +41,7 @@ static void expect_refused(const fixture *f, size_t n_bytes, bool knows_circuit,
     cuzk_err err = {0};
     cuzk_status status =
         zk_params_open_bytes(&params, "key-file", f->file.data, n_bytes, knows_circuit ? &f->counts : NULL, &err);
-    if (status == CUZK_OK) status = zk_proving_key_load_params(&key, f->t.program, params, &f->masks, NULL, &err);
+    if (status == CUZK_OK) status = zk_proving_key_load_files(&key, f->t.program, params, NULL, &f->masks, NULL, &err);
     ZK_CHECKF(status == CUZK_BAD_INPUT, "expected a refusal with %s", text);
     ZK_CHECK(!key);
     ZK_CHECKF(strstr(err.message, "key-file: ") == err.message, "%s", err.message);

@@ -238,7 +238,7 @@ static void test_wrong_key_gives_no_proof(void) {
         memcpy(swap, first, n);
         memcpy(first, last, n);
         memcpy(last, swap, n);
-        ZK_CHECK_OK(zk_proving_key_load_params(&key, t.program, params, &masks, NULL, &err), err);
+        ZK_CHECK_OK(zk_proving_key_load_files(&key, t.program, params, NULL, &masks, NULL, &err), err);
         zk_params_close(params);
         ZK_CHECK_OK(zk_prover_create(&prover, key, test_pool, &err), err);
         zk_prove_request request = toy_request(&t, NULL);
