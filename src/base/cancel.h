@@ -36,7 +36,8 @@ static inline bool zk_cancel_requested(const zk_cancel *cancel) {
            (cancel && atomic_load_explicit(&cancel->requested, memory_order_relaxed));
 }
 
-/* CUZK_CANCELLED "cancelled during WHAT" once requested. */
+/* CUZK_CANCELLED "cancelled during WHAT" once requested. Else a sign of progress (progress.h): not for loops that
+ * wait for something, which may never come. */
 cuzk_status zk_cancel_check(const zk_cancel *cancel, const char *what, cuzk_err *err) ZK_MUST_USE;
 
 #endif

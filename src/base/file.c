@@ -16,10 +16,12 @@
 #include "base/alloc.h"
 #include "base/bytes.h"
 #include "base/cancel.h"
+#include "base/progress.h"
 
 #define WRITE_BUFFER_BYTES ((size_t)1 << 20)
 /* One system call moves at most this much: some file systems refuse more than 2 GiB. */
 #define MAX_CALL_BYTES ((size_t)1 << 30)
+#define MAX_READ_BYTES ((size_t)64 << 20) /* a second of a slow disk: signs of progress between */
 
 static cuzk_status status_of_errno(int code) {
     switch (code) {
@@ -123,11 +125,12 @@ static cuzk_status read_full(size_t *n_read, int fd, uint8_t *data, size_t n_byt
                              cuzk_err *err) {
     size_t done = 0;
     while (done < n_bytes) {
-        ssize_t n = read(fd, data + done, zk_min_size(n_bytes - done, MAX_CALL_BYTES));
+        ssize_t n = read(fd, data + done, zk_min_size(n_bytes - done, MAX_READ_BYTES));
         if (n < 0 && interrupted_only()) continue;
         if (n < 0) return fail_errno_at(path, "cannot read", offset + done, errno, err);
         if (n == 0) break;
         done += (size_t)n;
+        zk_progress_note();
     }
     *n_read = done;
     return CUZK_OK;

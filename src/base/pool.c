@@ -8,6 +8,7 @@
 #include "base/cpus.h"
 #include "base/mem.h"
 #include "base/numa.h"
+#include "base/progress.h"
 
 /* A loop is open while its caller hands out chunks. Workers join an open loop and leave it; the caller closes it once
  * the chunks are gone and waits for those who joined, so a worker that wakes late delays nobody. `state` holds both:
@@ -28,6 +29,7 @@ struct zk_pool {
     void *_Atomic kept; /* a block of zk_mem_alloc, or NULL */
     zk_range_fn fn;
     void *ctx;
+    zk_progress *progress; /* the caller's: chunks are signs of it */
     size_t n, grain, n_chunks;
     _Alignas(64) atomic_size_t next_chunk;
     _Alignas(64) _Atomic uint32_t state;
@@ -60,13 +62,17 @@ static inline void cpu_relax(void) {
 
 static void run_chunks(zk_pool *pool, unsigned thread) {
     loop_frame frame = {pool, thread, thread_frames};
+    zk_progress *own = zk_progress_thread;
     thread_frames = &frame;
+    zk_progress_bind(pool->progress);
     for (;;) {
         size_t chunk = atomic_fetch_add_explicit(&pool->next_chunk, 1, memory_order_relaxed);
         if (chunk >= pool->n_chunks) break;
         size_t begin = chunk * pool->grain, left = pool->n - begin;
         pool->fn(pool->ctx, begin, begin + (left < pool->grain ? left : pool->grain), thread);
+        zk_progress_note();
     }
+    zk_progress_bind(own);
     thread_frames = frame.outer;
 }
 
@@ -74,6 +80,7 @@ static void run_alone(size_t n, size_t grain, zk_range_fn fn, void *ctx, unsigne
     for (size_t begin = 0; begin < n;) {
         size_t end = n - begin < grain ? n : begin + grain;
         fn(ctx, begin, end, thread);
+        zk_progress_note();
         begin = end;
     }
 }
@@ -230,6 +237,7 @@ void zk_pool_for(zk_pool *pool, size_t n, size_t grain, zk_range_fn fn, void *ct
     pthread_mutex_lock(&pool->callers);
     pool->fn = fn;
     pool->ctx = ctx;
+    pool->progress = zk_progress_bound();
     pool->n = n;
     pool->grain = grain;
     pool->n_chunks = n / grain + (n % grain != 0);

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/cond.h"
 #include "base/mem.h"
+#include "base/progress.h"
 
 #define POLL_NS 1000000
 
@@ -57,6 +58,7 @@ static bool release_one(zk_retire *r) {
         *at = e->next;
         uint64_t begin = zk_now_ns();
         e->item.release(e->item.ctx);
+        zk_progress_note(); /* somebody may wait for all of them */
         uint64_t ns = zk_now_ns() - begin;
         pthread_mutex_lock(&r->mutex);
         r->stats.n_pending--;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
+
 struct zk_span {
     const char *name;
     const char *unit; /* NULL: nothing counted */
@@ -64,6 +66,7 @@ void zk_trace_destroy(zk_trace *trace) {
 zk_span *zk_trace_root(zk_trace *trace) { return trace ? trace->root : NULL; }
 
 static zk_span *open_child(zk_trace *trace, const char *name, bool kernel) {
+    zk_progress_note();
     if (!trace || !trace->open) return NULL;
     zk_span *span = span_new(trace, name, kernel), *parent = trace->open;
     if (!span) return NULL;
@@ -87,6 +90,7 @@ zk_span *zk_span_open_from_start(zk_trace *trace, const char *name) {
 }
 
 void zk_span_close(zk_trace *trace, zk_span *span) {
+    zk_progress_note();
     if (!trace || !span || span->end_ns) return;
     uint64_t now = zk_now_ns();
     /* Every open span lies on the path from the innermost one to the root. */

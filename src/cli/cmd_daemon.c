@@ -141,7 +141,7 @@ static void apply_logging(const zk_config *c) {
 }
 
 /* All or nothing: a file with an error changes nothing. */
-static void reload(zk_config **config, const daemon_args *a) {
+static void reload(zk_config **config, const daemon_args *a, zk_engine *engine) {
     zk_config *fresh = NULL;
     cuzk_err err = {0};
     char ready[80], text[512];
@@ -169,6 +169,8 @@ static void reload(zk_config **config, const daemon_args *a) {
     /* Only what takes effect is taken over, so that the next reload still compares with what runs. */
     (*config)->logging = fresh->logging;
     (*config)->daemon.drain_timeout_ms = fresh->daemon.drain_timeout_ms;
+    (*config)->daemon.stall_limit_ms = fresh->daemon.stall_limit_ms;
+    zk_engine_set_stall_limit(engine, fresh->daemon.stall_limit_ms);
     apply_logging(*config);
     zk_config_destroy(fresh);
     ZK_LOG_INFO("settings reloaded");
@@ -249,7 +251,7 @@ static void serve(zk_config **config, const daemon_args *a, daemon_pulse *pulse,
             return;
         }
         if (number == SIGHUP) {
-            reload(config, a);
+            reload(config, a, engine);
             pulse->text_ms = zk_now_ns() / 1000000 + TELL_MS; /* what came of it stays to be seen */
         }
     }

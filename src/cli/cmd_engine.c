@@ -21,13 +21,14 @@ static void take_over_logging(void) {
 }
 
 static int run_worker(const cli_command *self, int argc, char **argv) {
-    uint64_t fd = 0, threads = 0, lookahead = 0, lanes = 1;
+    uint64_t fd = 0, progress_fd = 0, threads = 0, lookahead = 0, lanes = 1;
     const char *prepared = NULL;
     zk_worker_options worker = {
         .cuda_count = zk_backend_cuda_count, .cuda_open = zk_backend_open_cuda, .cuda_memory = zk_backend_cuda_memory};
     cuzk_err err = {0};
     cli_option options[] = {
         {"fd", "N", CLI_U64, &fd, "the socket to the daemon", true},
+        {"progress-fd", "N", CLI_U64, &progress_fd, "memory shared with the daemon, for signs of progress"},
         {"threads", "N", CLI_U64, &threads, "threads to use; 0: one per usable CPU"},
         {"device", "NAME", CLI_STRING, &worker.device,
          "cpu (default), cuda:N; probe: tells the number of devices, ends"},
@@ -44,8 +45,9 @@ static int run_worker(const cli_command *self, int argc, char **argv) {
     cuzk_status status = CUZK_OK;
     ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options)}, self, argc, argv, &err));
     if (help) goto out;
-    if (fd > INT32_MAX || threads > 1024 || lookahead > 1024 || lanes > 2)
-        ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE, "--fd, --threads, --lookahead or --lanes: the number is too large"));
+    if (fd > INT32_MAX || progress_fd > INT32_MAX || threads > 1024 || lookahead > 1024 || lanes > 2)
+        ZK_GOTO(ZK_FAIL(&err, CUZK_USAGE,
+                        "--fd, --progress-fd, --threads, --lookahead or --lanes: the number is too large"));
     take_over_logging();
     const char *toxic_path = getenv("CUZK_TEST_TOXIC"); /* see worker.h; the daemon's environment is its workers' */
     zk_toxic_waste toxic;
@@ -53,6 +55,7 @@ static int run_worker(const cli_command *self, int argc, char **argv) {
     worker.toxic = toxic_path ? &toxic : NULL;
     worker.no_prepared = prepared && strcmp(prepared, "off") == 0;
     worker.fd = (int)fd;
+    worker.progress_fd = (int)progress_fd;
     worker.n_lanes = (unsigned)lanes;
     worker.n_threads = (unsigned)threads;
     worker.lookahead = (unsigned)lookahead;

@@ -52,6 +52,7 @@ cuzk_status cli_daemon_options(zk_engine_options *options, char devices[CLI_DEVI
         .aging_ms = c->scheduler.aging_ms,
         .group_wait_ms = groups ? c->scheduler.max_batch_wait_ms : 1, /* 1: as good as none */
         .job_limit_ms = c->daemon.job_limit_ms,
+        .stall_limit_ms = c->daemon.stall_limit_ms,
     };
     return CUZK_OK;
 }

@@ -35,7 +35,7 @@ typedef struct zk_config {
         char *status_listen, *socket_mode;
         uint64_t max_message_bytes;
         char *tls_certificate, *tls_key, *tls_client_ca;
-        uint64_t max_queued, drain_timeout_ms, job_limit_ms;
+        uint64_t max_queued, drain_timeout_ms, job_limit_ms, stall_limit_ms;
     } daemon;
     struct {
         char *path, *spool;

@@ -1,10 +1,8 @@
 /* Which devices prove. This process never opens one: a worker that lives for that alone counts them. */
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -12,7 +10,7 @@
 #include "base/span.h"
 #include "engine/engine_impl.h"
 
-enum { PROBE_TIMEOUT_S = 60 };
+enum { PROBE_TIMEOUT_S = 60, PROBE_END_S = 2 };
 
 /* *n 0: none, and `why` says why. */
 static cuzk_status probe(unsigned *n, char why[512], const zk_engine_options *options, cuzk_err *err) {
@@ -20,11 +18,15 @@ static cuzk_status probe(unsigned *n, char why[512], const zk_engine_options *op
     pid_t pid = 0;
     int fd = -1;
     *n = 0;
-    ZK_TRY(engine_spawn(&pid, &fd, 1, options, "probe", 0, err));
+    zk_progress *progress = NULL;
+    ZK_TRY(engine_spawn(&pid, &fd, &progress, 1, options, "probe", 0, err));
+    engine_progress_free(progress);
     cuzk_status status = zk_ipc_receive(&hello, NULL, fd, PROBE_TIMEOUT_S * 1000, err);
     close(fd);
     kill(pid, SIGKILL);
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
+    int ended;
+    if (!engine_reap(&ended, pid, PROBE_END_S * ZK_SECOND_NS))
+        ZK_LOG_WARN("the process that counts devices does not end", zk_kv_u64("pid", (uint64_t)pid));
     if (status == CUZK_EXHAUSTED)
         return ZK_FAIL(err, CUZK_DEVICE, "the devices could not be counted within %d s", PROBE_TIMEOUT_S);
     if (status != CUZK_OK) { /* a driver may end who asks it */

@@ -147,6 +147,12 @@ static void describe_work(char *text, size_t n_text, const zk_engine *engine, co
     if (at == 0) snprintf(text, n_text, "no worker had it");
 }
 
+void zk_engine_set_stall_limit(zk_engine *engine, uint64_t ms) {
+    engine_lock(engine);
+    engine->options.stall_limit_ms = ms;
+    engine_unlock(engine);
+}
+
 /* Jobs whose time is over. */
 static void limit_jobs(zk_engine *engine) {
     uint64_t limit = engine->options.job_limit_ms * 1000000;
@@ -183,7 +189,7 @@ static void fail_orphans(zk_engine *engine) {
         engine_unlock(engine);
         if (!orphan) return;
         engine_job_end(engine, orphan, ZK_OUTCOME_FAILED, CUZK_DEVICE,
-                       "no worker is left for this job: all were retired, or are too small for its keys");
+                       "no worker is left for this job: all were retired, hang, or are too small for its keys");
         engine_job_release(engine, orphan);
     }
 }

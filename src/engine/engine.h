@@ -74,10 +74,12 @@ typedef struct zk_engine_options {
     uint64_t max_content_bytes;    /* of one job; 1 GiB */
     uint32_t max_queued;           /* jobs not yet finished; 10,000: beyond it submit gives EXHAUSTED */
 
-    uint64_t retention_ms;   /* results stay this long after the end; 24 h */
-    uint64_t aging_ms;       /* 10 min */
-    uint64_t group_wait_ms;  /* how long a job may be passed by jobs whose keys are loaded; 5 s */
-    uint64_t job_limit_ms;   /* from acceptance to the end, else FAILED; 0: none */
+    uint64_t retention_ms;  /* results stay this long after the end; 24 h */
+    uint64_t aging_ms;      /* 10 min */
+    uint64_t group_wait_ms; /* how long a job may be passed by jobs whose keys are loaded; 5 s */
+    uint64_t job_limit_ms;  /* from acceptance to the end, else FAILED; 0: none */
+    /* a worker that has a task and makes no progress this long is ended, as if it had died; 0: waited for */
+    uint64_t stall_limit_ms;
     uint64_t worker_idle_ms; /* an express worker that had no work this long ends; 0: never (its keys stay loaded) */
     uint32_t max_attempts;   /* of a partition whose worker died; 3 */
 
@@ -100,6 +102,9 @@ void zk_engine_destroy(zk_engine *engine);
 /* From now on submit and preload give IO and no partition is started; returns when none runs, or after timeout_ms (then
  * EXHAUSTED). Queued jobs stay in the journal. */
 cuzk_status zk_engine_drain(zk_engine *engine, uint64_t timeout_ms, cuzk_err *err);
+
+/* Another limit than that of the options, from now on. */
+void zk_engine_set_stall_limit(zk_engine *engine, uint64_t ms);
 
 /* MemTotal or the limit of the control groups (v1, v2, this group and its ancestors), whichever is smaller. */
 uint64_t zk_engine_memory_auto(void);
@@ -289,6 +294,7 @@ typedef struct zk_worker_view {
     int64_t partition;               /* -1: none */
     char stage[ZK_STAGE_NAME_BYTES]; /* "" : none */
     uint64_t busy_ms;                /* with the current task */
+    int64_t still_ms;                /* without a sign of progress, as far as was looked; -1: it has no task */
     uint64_t n_proved, n_wrong, n_crashes, n_starts;
     uint64_t rss_bytes, reserved_bytes; /* of the host */
     uint64_t device_reserved_bytes;     /* of a device with memory of its own */
@@ -362,6 +368,7 @@ typedef struct zk_engine_status {
     uint64_t n_completed, n_failed, n_cancelled;         /* since start */
     uint64_t n_submitted, n_joined, n_rejected;
     uint64_t n_worker_crashes, n_retries, n_wrong_proofs, n_preempted;
+    uint64_t n_worker_stalls;           /* among the crashes */
     uint64_t n_prepared_ahead;          /* partitions whose inputs were made beside the proof of another */
     uint64_t n_together;                /* partitions proved together with another, which they follow */
     uint64_t unaccounted_ns, traced_ns; /* sums over partitions: what no span covers, and all */

@@ -17,9 +17,11 @@
 #include <sys/types.h>
 
 #include "base/cond.h"
+#include "base/progress.h"
 #include "engine/engine.h"
 #include "engine/ipc.h"
 #include "engine/journal.h"
+#include "engine/stall.h"
 #include "engine/worker.h"
 
 typedef struct engine_job engine_job;
@@ -152,6 +154,8 @@ typedef struct engine_task {
     uint64_t start_ns;
     bool cancel; /* somebody wants it to end */
     uint64_t cancel_sent_ns;
+    zk_stall stall;
+    uint64_t stalled_ns;          /* it was ended for that */
     bool yield_sent;              /* others are to come before those of `more` that are not begun */
     bool distrusted;              /* the process is to end with the task */
     bool returned, return_counts; /* to be given back to a shared journal, not done */
@@ -187,7 +191,10 @@ struct engine_lane {
     uint64_t stop_start_ns, stopped_ns; /* of the task */
     pid_t pid;                          /* 0: none */
     bool ending;                        /* somebody is waiting for its end */
-    char how[96];                       /* it ended */
+    pid_t unreaped;                     /* was killed, and has not ended yet: it has its memory, and the device */
+    uint64_t unreaped_since_ns;
+    zk_progress *progress; /* [2] signs of the lanes of the process, in memory that is shared with it */
+    char how[96];          /* it ended */
     int fd;
     char device_kind[8], device[96];
     uint64_t device_total_bytes, device_free_bytes; /* of a device with memory of its own */
@@ -303,7 +310,8 @@ struct zk_engine {
     uint64_t miner_time_ns; /* virtual time of the one served last */
     engine_kind_counters kinds[ZK_N_KINDS];
     zk_histogram histograms[N_HISTOGRAMS];
-    uint64_t n_submitted, n_joined, n_rejected, n_crashes, n_retries, n_wrong, n_preempted, n_ahead, n_together;
+    uint64_t n_submitted, n_joined, n_rejected, n_crashes, n_stalls, n_retries, n_wrong, n_preempted, n_ahead,
+        n_together;
     uint64_t unaccounted_ns, traced_ns;
     engine_vk *vks;
     pthread_mutex_t publics_lock; /* the content of one job at a time is decoded here */
@@ -440,15 +448,26 @@ cuzk_status engine_proof_check(zk_engine *engine, engine_job *job, engine_vk *vk
 void *engine_lane_main(void *lane);
 
 /* ---- process.c ---- */
-/* A worker process for a device; fds[n_lanes] are the sockets to it. */
-cuzk_status engine_spawn(pid_t *pid, int *fds, unsigned n_lanes, const zk_engine_options *options, const char *device,
-                         unsigned lookahead, cuzk_err *err);
+/* A worker process for a device; fds[n_lanes] are the sockets to it, progress[n_lanes] their signs of life, for
+ * engine_progress_free. */
+cuzk_status engine_spawn(pid_t *pid, int *fds, zk_progress **progress, unsigned n_lanes,
+                         const zk_engine_options *options, const char *device, unsigned lookahead, cuzk_err *err);
+void engine_progress_free(zk_progress *progress); /* NULL is fine */
+/* Waits for the end of a process, which it gets this long for; false: it is still there. Without the lock. */
+bool engine_reap(int *status, pid_t pid, uint64_t most_ns);
 /* These need the lock, which is given up meanwhile. */
 cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err);
-/* The process is over, or is to be (force): nothing of it is left afterwards. `how` (may be NULL) says how it ended.
+/* The process is over, or is to be (force): nothing of it is left afterwards, unless it does not end even though it was
+ * killed (`unreaped`); that is not waited for. `how` (may be NULL) says how it ended.
  * The lane beside sees that by itself if it has a task; its `loss` may be set before. Returns whether it was this lane
  * that ended it, not the one beside. */
 bool engine_lane_end(engine_lane *lane, bool force, char *how, size_t n_how);
+/* Whether a process that was killed and has not ended has the lane, or its GPU: nothing is started there. */
+bool engine_lane_is_held(const engine_lane *lane);
+/* The same, for so long that what waits for it need wait no more. */
+bool engine_lane_is_lost(const engine_lane *lane);
+/* Sees whether the one of this lane has ended meanwhile. */
+void engine_lane_look_for_end(engine_lane *lane);
 void engine_lane_retire(engine_lane *lane, const char *why);
 /* All of the device; those that are busy when their task is over. */
 void engine_device_retire(engine_lane *lane, const char *why);

@@ -15,7 +15,7 @@
 #include "engine/memory.h"
 #include "groth16/prepared_params.h"
 
-enum { CANCEL_GRACE_S = 30, MAX_START_FAILURES = 5, MAX_START_DELAYS = 120 };
+enum { LOOK_MS = 50, CANCEL_GRACE_S = 30, MAX_START_FAILURES = 5, MAX_START_DELAYS = 120 };
 
 /* ---- a task ---- */
 
@@ -325,6 +325,26 @@ static zk_ipc_message message_of_task(const engine_lane *lane) {
     return m;
 }
 
+/* Looks whether the task makes progress. spoke: it just said something, or was answered. Waiting for others is none of
+ * its doing: those who paused it for urgent work, and (between two looks) the daemon itself. Needs the lock. */
+static cuzk_status look(engine_lane *lane, bool spoke, cuzk_err *err) {
+    engine_lane *first = lane->first;
+    zk_stall *stall = &lane->task.stall;
+    const uint64_t limit_ns = lane->engine->options.stall_limit_ms * ZK_MS_NS;
+    zk_progress *progress = first->progress ? &first->progress[engine_lane_is_second(lane)] : NULL;
+    bool made = !progress || zk_progress_take(progress);
+    zk_stall_look(stall, zk_now_ns(), made || spoke || first->stopped);
+    if (!limit_ns || stall->still_ns < limit_ns || lane->task.cancel) return CUZK_OK;
+    if (zk_process_is_held(first->pid)) {
+        ZK_LOG_WARN("a worker makes no progress; it is left alone, as somebody has stopped or traces it",
+                    zk_kv_u64("worker", lane->id), zk_kv_u64("pid", (uint64_t)first->pid));
+        zk_stall_begin(stall, zk_now_ns());
+        return CUZK_OK;
+    }
+    lane->task.stalled_ns = stall->still_ns;
+    return ZK_FAIL(err, CUZK_IO, "no progress for %.1f s (daemon.stall_limit)", (double)stall->still_ns / 1e9);
+}
+
 /* Sends the task and listens until it is done: OK. IO: the process is gone or was ended because it did not stop. Needs
  * the lock, which is given up meanwhile. */
 static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text, cuzk_err *err) {
@@ -333,9 +353,10 @@ static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text,
     lane->synthesized = lane->never = false;
     if (lane->task.job) memcpy(lane->job_at_hand, m.job_id, sizeof lane->job_at_hand);
     cuzk_status status = tell(lane, &m, err);
+    zk_stall_begin(&lane->task.stall, zk_now_ns());
     while (status == CUZK_OK) {
         engine_unlock(lane->engine);
-        status = zk_ipc_receive(&m, text, lane->fd, 50, err);
+        status = zk_ipc_receive(&m, text, lane->fd, LOOK_MS, err);
         engine_lock(lane->engine);
         if (engine->stopping) return ZK_FAIL(err, CUZK_CANCELLED, "the engine ends");
         offer_ahead(lane);
@@ -348,7 +369,9 @@ static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text,
             return ZK_FAIL(err, CUZK_IO, "the worker did not stop within %d s", CANCEL_GRACE_S);
         }
         if (status == CUZK_EXHAUSTED) {
-            status = CUZK_OK;
+            zk_err_reset(err);
+            /* the lane beside has ended the process, which need not have closed its sockets if it hangs */
+            status = lane->first->pid ? look(lane, false, err) : ZK_FAIL(err, CUZK_IO, "its process was ended");
             continue;
         }
         if (status != CUZK_OK) break;
@@ -357,6 +380,7 @@ static cuzk_status converse(engine_lane *lane, zk_ipc_message *done, char *text,
             return CUZK_OK;
         }
         status = handle(lane, &m, text, &asked);
+        if (status == CUZK_OK) status = look(lane, true, err); /* what came before was waiting for us */
     }
     return status == CUZK_IO ? status : ZK_FAIL(err, CUZK_IO, "the worker said what it should not");
 }
@@ -522,7 +546,9 @@ static void start_ahead_of_work(engine_lane *lane) {
     zk_engine *engine = lane->engine;
     cuzk_err err = {0};
     bool wanted = lane->broken || (lane->role != ROLE_EXPRESS && lane->state == ZK_WORKER_OFF);
-    if (engine_lane_is_second(lane) || lane->ending || (lane->beside && lane->beside->fd >= 0 && !lane->pid)) return;
+    if (engine_lane_is_second(lane) || lane->ending || engine_lane_is_held(lane) ||
+        (lane->beside && lane->beside->fd >= 0 && !lane->pid))
+        return;
     if (!wanted || engine->draining || lane->not_before_ns > zk_now_ns()) return;
     if (engine_lane_start(lane, &err) != CUZK_OK) {
         start_failed(lane, &err);
@@ -565,6 +591,7 @@ void *engine_lane_main(void *ctx) {
     lane->idle_since_ns = zk_now_ns();
     while (!engine->stopping) {
         engine_task task;
+        engine_lane_look_for_end(lane);
         start_ahead_of_work(lane);
         if (engine->stopping) break;
         if (engine_pick(&task, engine, lane)) {

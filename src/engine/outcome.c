@@ -408,13 +408,15 @@ void engine_settle_circuits(engine_lane *lane) {
 void engine_task_crashed(engine_lane *lane, bool seen, const char *how, cuzk_err *err) {
     zk_engine *engine = lane->engine;
     char text[512];
-    snprintf(text, sizeof text, "the worker process died (%s)", how);
+    snprintf(text, sizeof text, "the worker process %s (%s)", lane->task.stalled_ns ? "stood still" : "died", how);
     if (seen) {
         engine->n_crashes++;
         lane->first->n_crashes++;
+        engine->n_stalls += lane->task.stalled_ns != 0;
         rest(lane);
     }
-    ZK_LOG_ERROR("worker died", zk_kv_u64("worker", lane->id), zk_kv_str("how", how), zk_kv_str("error", err->message),
+    ZK_LOG_ERROR(lane->task.stalled_ns ? "worker stood still" : "worker died", zk_kv_u64("worker", lane->id),
+                 zk_kv_str("how", how), zk_kv_str("error", err->message),
                  zk_kv_str("job", lane->task.job ? lane->task.job->meta.job_id : ""), zk_kv_str("stage", lane->stage));
     bool counts = lane->loss != LOSS_IS_FREE, again = true;
     if (lane->task.job) {
@@ -422,8 +424,10 @@ void engine_task_crashed(engine_lane *lane, bool seen, const char *how, cuzk_err
         again = engine_give_back_more(lane, counts) && again;
     }
     if (!again) {
-        snprintf(text, sizeof text, "given up after %" PRIu32 " attempts: the worker process died each time (%s) in %s",
-                 engine->options.max_attempts, how, lane->stage[0] ? lane->stage : "its first step");
+        const char *what = lane->task.stalled_ns ? "the worker process stood still, or died, each time"
+                                                 : "the worker process died each time";
+        snprintf(text, sizeof text, "given up after %" PRIu32 " attempts: %s (%s) in %s", engine->options.max_attempts,
+                 what, how, lane->stage[0] ? lane->stage : "its first step");
         fail_job(lane, CUZK_DEVICE, text);
     }
     engine_finish_call(lane, CUZK_DEVICE, text, NULL);

@@ -108,7 +108,7 @@ static bool has_prover(const engine_lane *lane, const engine_job *job) {
 }
 
 bool engine_lane_suits(const engine_lane *lane, const engine_job *job) {
-    return lane->role != ROLE_CHECKER && lane->first->state != ZK_WORKER_RETIRED &&
+    return lane->role != ROLE_CHECKER && lane->first->state != ZK_WORKER_RETIRED && !engine_lane_is_lost(lane) &&
            lane->min_priority <= job->priority && has_prover(lane, job) &&
            engine_device_fits(lane->on, (zk_proof_kind)job->meta.kind, job->meta.sector_bytes);
 }
@@ -116,7 +116,9 @@ bool engine_lane_suits(const engine_lane *lane, const engine_job *job) {
 bool engine_another_suits(const engine_lane *lane, const engine_job *job) {
     for (unsigned i = 0; i < lane->engine->n_lanes; i++) {
         const engine_lane *other = &lane->engine->lanes[i];
-        if (other->on != lane->on && other->first->n_bad < 2 && engine_lane_suits(other, job)) return true;
+        if (other->on != lane->on && other->first->n_bad < 2 && !engine_lane_is_held(other) &&
+            engine_lane_suits(other, job))
+            return true;
     }
     return false;
 }
@@ -137,7 +139,9 @@ bool engine_some_lane_left(const zk_engine *engine, const engine_job *job) {
 
 static bool some_checker_left(const zk_engine *engine) {
     for (unsigned i = 0; i < engine->n_lanes; i++)
-        if (engine->lanes[i].role == ROLE_CHECKER && engine->lanes[i].state != ZK_WORKER_RETIRED) return true;
+        if (engine->lanes[i].role == ROLE_CHECKER && engine->lanes[i].state != ZK_WORKER_RETIRED &&
+            !engine_lane_is_lost(&engine->lanes[i]))
+            return true;
     return false;
 }
 
@@ -224,7 +228,7 @@ static bool next_step(candidate *c, const zk_engine *engine, const engine_lane *
 /* ---- which lane ---- */
 
 static bool is_free(const engine_lane *lane) {
-    return lane->task.type == TASK_NONE && lane->first->state != ZK_WORKER_RETIRED &&
+    return lane->task.type == TASK_NONE && lane->first->state != ZK_WORKER_RETIRED && !engine_lane_is_held(lane) &&
            lane->first->not_before_ns <= zk_now_ns();
 }
 
@@ -255,14 +259,18 @@ static bool has_device(const zk_engine *engine, const engine_lane *lane, const c
     return false;
 }
 
+static bool loads_keys(const engine_lane *lane) {
+    return lane->role != ROLE_CHECKER && lane->state != ZK_WORKER_RETIRED && !engine_lane_is_lost(lane);
+}
+
 /* Keys are loaded where the jobs that need them will run: on devices, else by the most special of the CPU's workers. */
 bool engine_lane_for_kind(const zk_engine *engine, const engine_lane *lane, zk_proof_kind kind) {
     zk_priority urgency = engine_priority(ZK_PRIORITY_UNSPECIFIED, kind), best = ZK_PRIORITY_LOW;
     bool device = false;
-    if (lane->role == ROLE_CHECKER || lane->state == ZK_WORKER_RETIRED) return false;
+    if (!loads_keys(lane)) return false;
     for (unsigned i = 0; i < engine->n_lanes; i++) {
         const engine_lane *other = &engine->lanes[i];
-        if (other->role == ROLE_CHECKER || other->state == ZK_WORKER_RETIRED) continue;
+        if (!loads_keys(other)) continue;
         device |= !engine_device_is_cpu(other->on);
         if (other->min_priority <= urgency && other->min_priority > best) best = other->min_priority;
     }
@@ -362,9 +370,10 @@ static bool must_forget(zk_engine *engine, const engine_lane *lane) {
     return !job || !engine_job_is_open(job);
 }
 
-/* The process is over, and the lane beside still holds its socket. */
+/* The process is over, or is to be, and the lane beside still holds its socket, or it has not let go of the device. */
 static bool is_ending(const engine_lane *lane) {
-    return lane->first->ending || (!lane->first->pid && lane->beside && lane->beside->fd >= 0);
+    return lane->first->ending || engine_lane_is_held(lane) ||
+           (!lane->first->pid && lane->beside && lane->beside->fd >= 0);
 }
 
 /* Of two partitions in a process that died either may be the one that killed it. From then on both prove alone, so that

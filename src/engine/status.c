@@ -249,6 +249,7 @@ static void view_worker(zk_worker_view *v, const engine_lane *lane) {
         .kind = lane->task.kind,
         .partition = lane->task.type == TASK_PROVE ? (int64_t)lane->partition : -1,
         .busy_ms = lane->task.type != TASK_NONE && lane->task.start_ns ? engine_ms(now - lane->task.start_ns) : 0,
+        .still_ms = engine_lane_is_busy(lane) ? (int64_t)engine_ms(lane->task.stall.still_ns) : -1,
         .n_proved = lane->n_proved,
         .n_wrong = lane->n_wrong,
         .n_crashes = lane->n_crashes,
@@ -410,6 +411,7 @@ static void view_counters(zk_engine_status *s, zk_queue_view *queues, const zk_e
     s->n_joined = engine->n_joined;
     s->n_rejected = engine->n_rejected;
     s->n_worker_crashes = engine->n_crashes;
+    s->n_worker_stalls = engine->n_stalls;
     s->n_retries = engine->n_retries;
     s->n_wrong_proofs = engine->n_wrong;
     s->n_preempted = engine->n_preempted;

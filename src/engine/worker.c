@@ -1,10 +1,12 @@
 #include "engine/worker.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -253,6 +255,7 @@ static void say_why(worker_lane *self, cuzk_status status, const cuzk_err *why) 
 
 static cuzk_status serve(worker_lane *self, cuzk_err *err) {
     zk_cancel_bind(cancel_of(self));
+    zk_progress_bind(self->progress);
     for (;;) {
         zk_ipc_message task;
         ZK_TRY(worker_next_message(&task, self, err));
@@ -311,6 +314,19 @@ static void destroy(worker *w) {
     free(w);
 }
 
+/* Threads that are bound to nothing give signs for the first lane, whose the process is. */
+static cuzk_status open_progress(worker *w, cuzk_err *err) {
+    const size_t n_bytes = WORKER_MAX_LANES * sizeof *w->progress;
+    if (!w->options->progress_fd) return CUZK_OK;
+    void *shared = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, w->options->progress_fd, 0);
+    if (shared == MAP_FAILED) return ZK_FAIL(err, CUZK_EXHAUSTED, "worker: shared memory: %s", strerror(errno));
+    close(w->options->progress_fd);
+    w->progress = shared;
+    for (unsigned i = 0; i < w->n_lanes; i++) w->lanes[i].progress = &w->progress[i];
+    zk_progress_process = &w->progress[0];
+    return CUZK_OK;
+}
+
 static worker *create(const zk_worker_options *options) {
     unsigned n_lanes = options->n_lanes > 1 ? WORKER_MAX_LANES : 1;
     worker *w = zk_calloc(1, sizeof *w);
@@ -349,6 +365,7 @@ cuzk_status zk_worker_run(const zk_worker_options *options, cuzk_err *err) {
     signal(SIGHUP, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     zk_file_map_guard();
+    ZK_GOTO(open_progress(w, err));
     ZK_GOTO(worker_faults_parse(self, options->fault, err));
     if (options->device && strcmp(options->device, "probe") == 0) {
         status = probe(self, err);

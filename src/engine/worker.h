@@ -11,6 +11,7 @@
 
 typedef struct zk_worker_options {
     int fd;             /* socket to the daemon; that of a second lane is the next number */
+    int progress_fd;    /* memory of the daemon's for signs of progress of the lanes; 0: there is none */
     unsigned n_lanes;   /* partitions side by side where the device has room for them: 1 (also 0) or 2 */
     unsigned n_threads; /* 0: all usable CPUs */
     /* "cpu" (also NULL), "cuda:N", or "probe": says how many devices there are, and ends. */
@@ -31,9 +32,9 @@ typedef struct zk_worker_options {
      * files have to be there, empty. NULL: keys are those of the files. */
     const zk_toxic_waste *toxic;
     /* Faults for tests. "WHAT@STAGE:N": at the Nth time that STAGE ("prepare", "load", or one of a proof) begins in
-     * this process: crash, hang, device (a device error), alloc (the next allocation fails); "wrong@verify:N": the Nth
-     * proof counts as wrong; "lie@verify:N": it is spoilt after it was verified. N may be followed by "+": from then on
-     * every time.
+     * this process: crash, hang (until it is cancelled), slow (until the daemon has seen 60 signs of progress), device
+     * (a device error), alloc (the next allocation fails); "wrong@verify:N": the Nth proof counts as wrong;
+     * "lie@verify:N": it is spoilt after it was verified. N may be followed by "+": from then on every time.
      * "random,NAME=P,...": with probability P each: crash, when a stage begins; alloc, then one of the next 10,000
      * allocations fails; device, each operation of the device fails; wrong, an MSM of the device gives a wrong sum;
      * lie, a proof is spoilt after it was verified. */

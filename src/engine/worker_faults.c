@@ -78,6 +78,18 @@ static cuzk_status random_stage(const worker_faults *f) {
     return CUZK_OK;
 }
 
+/* Makes progress until the daemon has seen it so often, however long that takes: no clock says how slow it is. */
+static cuzk_status go_slowly(const worker_lane *self, const char *stage, cuzk_err *err) {
+    enum { TIMES = 60 };
+    for (unsigned n = 0; n < TIMES && self->progress;) {
+        zk_progress_note();
+        usleep(2000);
+        if (zk_cancel_requested(NULL)) return zk_cancel_check(NULL, stage, err);
+        n += !atomic_load(&self->progress->made);
+    }
+    return CUZK_OK;
+}
+
 cuzk_status worker_faults_stage(worker_lane *self, const char *stage, cuzk_err *err) {
     worker_faults *f = &self->w->faults;
     self->fault_hit = false;
@@ -91,9 +103,10 @@ cuzk_status worker_faults_stage(worker_lane *self, const char *stage, cuzk_err *
     if (strcmp(f->what, "crash") == 0) raise(SIGKILL);
     if (strcmp(f->what, "device") == 0) return ZK_FAIL(err, CUZK_DEVICE, "device error of a test");
     if (strcmp(f->what, "alloc") == 0) zk_alloc_fail_nth(1);
+    if (strcmp(f->what, "slow") == 0) ZK_TRY(go_slowly(self, stage, err));
     while (strcmp(f->what, "hang") == 0) {
         usleep(10000);
-        ZK_TRY(zk_cancel_check(NULL, stage, err));
+        if (zk_cancel_requested(NULL)) return zk_cancel_check(NULL, stage, err);
     }
     return CUZK_OK;
 }

@@ -10,6 +10,7 @@
 
 #include "base/cancel.h"
 #include "base/pool.h"
+#include "base/progress.h"
 #include "base/retire.h"
 #include "engine/ipc.h"
 #include "engine/worker.h"
@@ -89,6 +90,7 @@ typedef struct worker {
     open_job *jobs;
     worker_faults faults;
     struct worker_lane *lanes; /* [n_lanes] */
+    zk_progress *progress;     /* [WORKER_MAX_LANES], shared with the daemon */
     unsigned n_lanes;
     zk_stream *stream;          /* of the second lane; NULL: there is one for now */
     uint64_t beside_bytes;      /* reserved of the device for the second lane */
@@ -100,6 +102,7 @@ typedef struct worker_lane {
     worker *w;
     unsigned index;
     int fd;
+    zk_progress *progress; /* its signs */
     queue incoming;
     zk_cancel cancel;   /* of its task, where there are others */
     uint32_t partition; /* at hand */

@@ -149,6 +149,7 @@ static void fill_slot(void *ctx) {
     input_slot *slot = ctx;
     worker_lane *self = slot->lane;
     open_job *job = NULL;
+    zk_progress_bind(self->progress); /* main may wait for it */
     pthread_mutex_lock(&self->w->lock);
     slot->state = SLOT_MAKING;
     pthread_mutex_unlock(&self->w->lock);

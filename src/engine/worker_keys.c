@@ -107,13 +107,15 @@ typedef struct digesting {
     bool prepared;
     zk_file_digest digest;
     zk_cancel stop;
-    bool known; /* digest.sha256 is there */
+    zk_progress *progress; /* of who waits for it */
+    bool known;            /* digest.sha256 is there */
     cuzk_status status;
     cuzk_err err;
 } digesting;
 
 static void *make_digest(void *ctx) {
     digesting *d = ctx;
+    zk_progress_bind(d->progress);
     d->status = zk_file_digest_make(&d->digest, d->map->fd, d->n_bytes, d->digest.has_blake2b, &d->stop, &d->err);
     return NULL;
 }
@@ -130,6 +132,7 @@ static cuzk_status ask_about_file(digesting *d, worker_lane *self, const loaded 
     memcpy(d->digest.sha256, answer.digest.sha256, sizeof d->digest.sha256);
     if (answer.type != ZK_IPC_DIGEST) return CUZK_OK;
     d->digest.has_blake2b = answer.digest.has_blake2b;
+    d->progress = self->progress;
     d->running = pthread_create(&d->thread, NULL, make_digest, d) == 0;
     return d->running ? CUZK_OK : ZK_FAIL(err, CUZK_EXHAUSTED, "no thread for the digest of a key file");
 }

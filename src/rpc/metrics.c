@@ -193,6 +193,8 @@ static void print(FILE *out, const zk_engine_status *st) {
     put(out, "cuzk_requests_rejected_total", "counter", "Requests refused.", st->n_rejected);
     put_workers(out, st);
     put(out, "cuzk_worker_crashes_total", "counter", "Workers that ended on their own.", st->n_worker_crashes);
+    put(out, "cuzk_worker_stalls_total", "counter", "Workers killed as they made no progress; among the crashes.",
+        st->n_worker_stalls);
     put(out, "cuzk_partition_retries_total", "counter", "Partitions proved again after a fault.", st->n_retries);
     put(out, "cuzk_wrong_proofs_total", "counter", "Proofs that did not verify and were not given out.",
         st->n_wrong_proofs);

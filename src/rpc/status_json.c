@@ -81,6 +81,8 @@ static void put_workers(zk_json_writer *j, const zk_engine_status *st) {
         w->partition >= 0 ? zk_json_put_u64(j, "current_partition", (uint64_t)w->partition)
                           : zk_json_put_null(j, "current_partition");
         busy ? zk_json_put_double(j, "busy_secs", seconds(w->busy_ms)) : zk_json_put_null(j, "busy_secs");
+        w->still_ms >= 0 ? zk_json_put_double(j, "progress_secs_ago", seconds((uint64_t)w->still_ms))
+                         : zk_json_put_null(j, "progress_secs_ago");
         zk_json_put_string(j, "detail", zk_worker_state_name(w->state));
         put_text_or_null(j, "stage", w->stage);
         zk_json_put_string(j, "device_id", device_id);
@@ -156,6 +158,7 @@ static void put_counters(zk_json_writer *j, const zk_engine_status *st) {
     zk_json_put_u64(j, "joined", st->n_joined);
     zk_json_put_u64(j, "rejected", st->n_rejected);
     zk_json_put_u64(j, "worker_crashes", st->n_worker_crashes);
+    zk_json_put_u64(j, "worker_stalls", st->n_worker_stalls);
     zk_json_put_u64(j, "retries", st->n_retries);
     zk_json_put_u64(j, "wrong_proofs", st->n_wrong_proofs);
     zk_json_put_u64(j, "preemptions", st->n_preempted);

@@ -26,7 +26,8 @@ static void test_defaults(void) {
     ZK_CHECK(!o.no_lookahead && o.lookahead == 1 && !o.no_checkers && o.n_checkers == 1);
     ZK_CHECK(o.group_wait_ms == 5000 && o.max_batch == 0 && o.aging_ms == 600000 && o.max_queued == 10000);
     ZK_CHECK(o.memory_budget_bytes == 0 && o.eviction_min_idle_ms == 300000 && o.retention_ms == 86400000);
-    ZK_CHECK(!o.no_prepared && o.warm == ZK_WARM_CACHE && o.job_limit_ms == 0 && o.fleet_lease_ms == 30000);
+    ZK_CHECK(!o.no_prepared && o.warm == ZK_WARM_CACHE && o.job_limit_ms == 0 && o.stall_limit_ms == 600000 &&
+             o.fleet_lease_ms == 30000);
 }
 
 static void test_values(void) {

@@ -284,6 +284,7 @@ static inline int test_worker_main(int argc, char **argv) {
     cuzk_err err = {0};
     for (int i = 2; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--fd") == 0) options.fd = atoi(argv[i + 1]);
+        if (strcmp(argv[i], "--progress-fd") == 0) options.progress_fd = atoi(argv[i + 1]);
         if (strcmp(argv[i], "--threads") == 0) options.n_threads = (unsigned)atoi(argv[i + 1]);
         if (strcmp(argv[i], "--device") == 0) options.device = argv[i + 1];
         if (strcmp(argv[i], "--device-memory") == 0) options.device_memory_bytes = strtoull(argv[i + 1], NULL, 10);
