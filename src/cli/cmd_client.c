@@ -379,8 +379,8 @@ out:
 const cli_command cli_status = {"status", "what a daemon is doing", run_status, NULL};
 const cli_command cli_submit = {
     "submit", "gives a daemon a request to prove", run_submit,
-    "Prints the job's id. With --wait or -o it waits for the proof. Exit code 3 when the job failed, 1 when it\n"
-    "was cancelled."};
+    "Prints the job's id. With --wait or -o it waits for the proof. Exit code 3 when the request was refused or the\n"
+    "job failed, 1 when it was cancelled."};
 const cli_command cli_await = {
     "await", "waits for a daemon's proof", run_await,
     "Exit code 3 when the job failed or is not known, 1 when it was cancelled or has not ended after --wait."};

@@ -23,7 +23,10 @@ struct zk_content {
     uint64_t max_bytes, n_bytes; /* of all fields */
     uint64_t remaining;          /* of the current field */
     char job_id[ZK_JOB_ID_BYTES];
-    cuzk_err failure; /* the first */
+    cuzk_err failure;        /* the first */
+    zk_request_head head;    /* of the fields */
+    zk_request_field *field; /* the current one, if it is short */
+    size_t n_field;          /* bytes that it has there */
 };
 
 /* Time, then random. */
@@ -95,6 +98,27 @@ static void put(zk_content *content, const void *data, size_t n) {
     content->failure.status = of_disk(status, &content->failure);
 }
 
+/* The place of a short field in the head; NULL for vanilla proofs, which are counted. */
+static zk_request_field *short_field(zk_request_head *head, zk_content_field field, uint64_t n_bytes) {
+    switch (field) {
+    case ZK_CONTENT_VANILLA_PROOF:
+        head->n_vanilla_bytes = n_bytes;
+        return NULL;
+    case ZK_CONTENT_VANILLA_PROOFS:
+        zk_request_head_add_entry(head, n_bytes);
+        return NULL;
+    case ZK_CONTENT_RANDOMNESS:
+        return &head->randomness;
+    case ZK_CONTENT_COMM_R_OLD:
+        return &head->comm_r_old;
+    case ZK_CONTENT_COMM_R_NEW:
+        return &head->comm_r_new;
+    case ZK_CONTENT_COMM_D_NEW:
+        return &head->comm_d_new;
+    }
+    return NULL;
+}
+
 cuzk_status zk_content_field_begin(zk_content *content, zk_content_field field, uint64_t n_bytes, cuzk_err *err) {
     if (content->failure.status) return failed(content, err);
     if (content->remaining)
@@ -110,6 +134,9 @@ cuzk_status zk_content_field_begin(zk_content *content, zk_content_field field, 
     put(content, header, sizeof header);
     content->remaining = n_bytes;
     content->n_bytes += n_bytes;
+    content->field = short_field(&content->head, field, n_bytes);
+    content->n_field = 0;
+    if (content->field) *content->field = (zk_request_field){.n = n_bytes};
     return failed(content, err);
 }
 
@@ -118,6 +145,10 @@ cuzk_status zk_content_write(zk_content *content, const void *data, size_t n, cu
         (void)ZK_FAIL(&content->failure, CUZK_BAD_INPUT, "a field is longer than announced");
     put(content, data, n);
     if (!content->failure.status) content->remaining -= n;
+    zk_request_field *field = content->field;
+    size_t piece = field ? zk_min_size(n, sizeof field->bytes - content->n_field) : 0;
+    if (piece) memcpy(field->bytes + content->n_field, data, piece);
+    content->n_field += piece;
     return failed(content, err);
 }
 
@@ -133,13 +164,31 @@ static void digest_finish(uint8_t digest[32], zk_sha256_ctx *ctx, const zk_conte
     zk_sha256_final(digest, ctx);
 }
 
-cuzk_status zk_content_commit(zk_content_meta *meta, uint64_t *file_bytes, zk_content *content,
-                              const zk_engine_request *request, cuzk_err *err) {
-    cuzk_status status = CUZK_OK;
+/* The failure so far, of which a field that is not complete is one. */
+static cuzk_status whole(zk_content *content, cuzk_err *err) {
     if (content->remaining && !content->failure.status)
         (void)ZK_FAIL(&content->failure, CUZK_BAD_INPUT, "a field is %" PRIu64 " bytes shorter than announced",
                       content->remaining);
-    ZK_GOTO(failed(content, err));
+    return failed(content, err);
+}
+
+cuzk_status zk_content_head(zk_request_head *head, zk_content *content, const zk_engine_request *request,
+                            cuzk_err *err) {
+    ZK_TRY(whole(content, err));
+    *head = content->head;
+    head->kind = request->kind;
+    head->sector_bytes = request->sector_bytes;
+    head->registered_proof = request->registered_proof;
+    head->sector_number = request->sector_number;
+    head->miner_id = request->miner_id;
+    head->partition_index = request->partition_index;
+    return CUZK_OK;
+}
+
+cuzk_status zk_content_commit(zk_content_meta *meta, uint64_t *file_bytes, zk_content *content,
+                              const zk_engine_request *request, cuzk_err *err) {
+    cuzk_status status = CUZK_OK;
+    ZK_GOTO(whole(content, err));
     const char *request_id = request->request_id ? request->request_id : "";
     *meta = (zk_content_meta){
         .kind = request->kind,

@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "engine/engine.h"
+#include "filecoin/request_head.h"
 
 typedef struct zk_content_meta {
     char magic[8]; /* "cuzkmeta" */
@@ -32,6 +33,9 @@ bool zk_job_id_ok(const char *job_id); /* looks like the id of a job: safe in a 
 
 cuzk_status zk_content_open(zk_content **content, const char *spool_dir, uint64_t max_bytes, cuzk_err *err) ZK_MUST_USE;
 const char *zk_content_job_id(const zk_content *content);
+/* What was written so far, and the request's numbers, as zk_request_check wants them. Fails as the content has. */
+cuzk_status zk_content_head(zk_request_head *head, zk_content *content, const zk_engine_request *request,
+                            cuzk_err *err) ZK_MUST_USE;
 /* Writes the metadata and makes the file durable; fills the digest and the id. Frees the content, whatever happens. */
 cuzk_status zk_content_commit(zk_content_meta *meta, uint64_t *file_bytes, zk_content *content,
                               const zk_engine_request *request, cuzk_err *err) ZK_MUST_USE;

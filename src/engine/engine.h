@@ -122,9 +122,11 @@ void zk_engine_small_heap(void);
 typedef struct zk_engine_request {
     const char *request_id; /* NULL or "": no idempotency. At most ZK_REQUEST_ID_MAX_BYTES */
     zk_proof_kind kind;
-    zk_priority priority; /* UNSPECIFIED: CRITICAL for WinningPoSt, HIGH for WindowPoSt, else NORMAL */
-    uint64_t sector_bytes, registered_proof, sector_number, miner_id;
+    zk_priority priority;  /* UNSPECIFIED: CRITICAL for WinningPoSt, HIGH for WindowPoSt, else NORMAL */
+    uint64_t sector_bytes; /* 0: that of the registered proof */
+    uint64_t registered_proof, sector_number, miner_id;
     uint32_t partition_index;
+    bool one_partition; /* a WindowPoSt of more sectors than a partition holds is refused, as it is over gRPC */
 } zk_engine_request;
 
 /* The byte fields of SubmitProofRequest, by their numbers. */
@@ -157,16 +159,18 @@ typedef struct zk_submitted {
 } zk_submitted;
 
 /* Makes the content durable and accepts the job. Frees the content, whatever happens.
- * BAD_INPUT: malformed request; UNSUPPORTED: kind or size; NOT_FOUND: the keys are not there (file and folder named);
- * EXHAUSTED: queue full; IO: disk full, read-only journal, draining.
- * The same request_id with the same content (fields, numbers and kind; not the priority) joins the job while it is
- * queued or running, or finds its kept proof; after a failure or cancellation, or with other content, it is a new job.
- * A join with a higher priority raises the job's. */
+ * BAD_INPUT: malformed, or it cannot be right (zk_request_check), which leaves nothing behind; UNSUPPORTED: size;
+ * NOT_FOUND: the keys are not there (file and folder named); EXHAUSTED: queue full; IO: disk full, read-only journal,
+ * draining. The same request_id with the same content (fields, numbers and kind; not the priority) joins the job while
+ * it is queued or running, or finds its kept proof; after a failure or cancellation, or with other content, it is a new
+ * job. A join with a higher priority raises the job's. */
 cuzk_status zk_engine_submit(zk_submitted *submitted, zk_engine *engine, const zk_engine_request *request,
                              zk_content *content, cuzk_err *err) ZK_MUST_USE;
 /* The same for a request in memory. */
 cuzk_status zk_engine_submit_request(zk_submitted *submitted, zk_engine *engine, const zk_request *request,
                                      cuzk_err *err) ZK_MUST_USE;
+/* One more in n_rejected: a request that somebody refused before it came to zk_engine_submit. */
+void zk_engine_count_refused(zk_engine *engine);
 
 /* ---- results ---- */
 
@@ -366,7 +370,7 @@ typedef struct zk_engine_status {
     uint64_t own_bytes, heap_live_bytes, heap_free_bytes;
     uint64_t retire_pending_bytes, retire_pending_items; /* freed later, over all workers */
     uint64_t n_completed, n_failed, n_cancelled;         /* since start */
-    uint64_t n_submitted, n_joined, n_rejected;
+    uint64_t n_submitted, n_joined, n_rejected;          /* requests: new jobs, answered by an earlier one, refused */
     uint64_t n_worker_crashes, n_retries, n_wrong_proofs, n_preempted;
     uint64_t n_worker_stalls;           /* among the crashes */
     uint64_t n_prepared_ahead;          /* partitions whose inputs were made beside the proof of another */

@@ -17,19 +17,20 @@ cuzk_status zk_content_create(zk_content **content, zk_engine *engine, cuzk_err 
     return zk_content_open(content, engine->options.spool_dir, engine->options.max_content_bytes, err);
 }
 
-static cuzk_status check_request(const zk_engine *engine, const zk_engine_request *r, cuzk_err *err) {
+/* All that can be told without reading vanilla proofs. Fills in a sector size that is not said. */
+static cuzk_status check_request(zk_engine_request *r, const zk_engine *engine, zk_content *content, cuzk_err *err) {
+    zk_request_head head;
     if (r->request_id && strlen(r->request_id) > ZK_REQUEST_ID_MAX_BYTES)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "request_id: found %zu bytes, at most %d", strlen(r->request_id),
                        ZK_REQUEST_ID_MAX_BYTES);
-    if (r->kind <= ZK_KIND_UNSPECIFIED || r->kind >= ZK_N_KINDS)
-        return ZK_FAIL(err, CUZK_BAD_INPUT, "proof_kind: found %d, expected 1 to %d", (int)r->kind, ZK_N_KINDS - 1);
     if ((unsigned)r->priority >= ZK_N_PRIORITIES)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "priority: found %d, expected 0 to %d", (int)r->priority,
                        ZK_N_PRIORITIES - 1);
-    /* A size that is not said is known once the input is read. */
+    ZK_TRY(zk_content_head(&head, content, r, err));
+    ZK_TRY(zk_request_check(&head, r->one_partition ? ZK_REQUEST_PARTITION : ZK_REQUEST_PROVE, err));
+    r->sector_bytes = head.sector_bytes;
     char path[ZK_KEY_PATH_BYTES];
-    return r->sector_bytes ? zk_circuit_key_path(path, NULL, engine->options.param_cache, r->kind, r->sector_bytes, err)
-                           : CUZK_OK;
+    return zk_circuit_key_path(path, NULL, engine->options.param_cache, r->kind, r->sector_bytes, err);
 }
 
 static void fill_submitted(zk_submitted *s, zk_engine *engine, const engine_job *job) {
@@ -88,6 +89,7 @@ static cuzk_status accept(bool *accepted, zk_submitted *s, zk_engine *engine, co
         job->recovered = zk_journal_is_shared(engine->journal); /* others may be first with a partition */
         memcpy(s->job_id, meta->job_id, sizeof s->job_id);
         fill_submitted(s, engine, job);
+        engine->n_submitted++;
         pthread_cond_broadcast(&engine->work);
     }
     engine_unlock(engine);
@@ -119,7 +121,6 @@ static cuzk_status join_or_accept(zk_submitted *s, zk_engine *engine, const zk_c
 
 static cuzk_status admit(zk_engine *engine, cuzk_err *err) {
     engine_lock(engine);
-    engine->n_submitted++;
     cuzk_status status = reach_fleet(engine, err);
     if (status != CUZK_OK) {
         /* as it says */
@@ -132,9 +133,10 @@ static cuzk_status admit(zk_engine *engine, cuzk_err *err) {
     return status;
 }
 
-cuzk_status zk_engine_submit(zk_submitted *submitted, zk_engine *engine, const zk_engine_request *request,
+cuzk_status zk_engine_submit(zk_submitted *submitted, zk_engine *engine, const zk_engine_request *asked,
                              zk_content *content, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
+    zk_engine_request request = *asked;
     zk_content_meta meta;
     uint64_t file_bytes = 0;
     bool on_disk = false, locked = false;
@@ -142,10 +144,10 @@ cuzk_status zk_engine_submit(zk_submitted *submitted, zk_engine *engine, const z
     *submitted = (zk_submitted){0};
     zk_spool_path(path, engine->options.spool_dir, zk_content_job_id(content));
     ZK_GOTO(admit(engine, err));
-    ZK_GOTO(check_request(engine, request, err));
+    ZK_GOTO(check_request(&request, engine, content, err));
     zk_content *committed = content;
     content = NULL;
-    ZK_GOTO(zk_content_commit(&meta, &file_bytes, committed, request, err));
+    ZK_GOTO(zk_content_commit(&meta, &file_bytes, committed, &request, err));
     on_disk = true;
     if (!zk_journal_is_shared(engine->journal)) { /* a shared one refuses a second job of one request itself */
         pthread_mutex_lock(&engine->submit_lock);
@@ -154,19 +156,21 @@ cuzk_status zk_engine_submit(zk_submitted *submitted, zk_engine *engine, const z
     ZK_GOTO(join_or_accept(submitted, engine, &meta, file_bytes, err));
     if (!submitted->joined) {
         on_disk = false; /* the job's */
-        ZK_LOG_INFO("job accepted", zk_kv_str("job", meta.job_id), zk_kv_str("request", request->request_id),
-                    zk_kv_str("kind", zk_proof_kind_name(request->kind)), zk_kv_u64("bytes", file_bytes));
+        ZK_LOG_INFO("job accepted", zk_kv_str("job", meta.job_id), zk_kv_str("request", request.request_id),
+                    zk_kv_str("kind", zk_proof_kind_name(request.kind)), zk_kv_u64("bytes", file_bytes));
     }
 out:
     if (locked) pthread_mutex_unlock(&engine->submit_lock);
     zk_content_abort(content);
     if (on_disk) unlink(path);
-    if (status != CUZK_OK) {
-        engine_lock(engine);
-        engine->n_rejected++;
-        engine_unlock(engine);
-    }
+    if (status != CUZK_OK) zk_engine_count_refused(engine);
     return status;
+}
+
+void zk_engine_count_refused(zk_engine *engine) {
+    engine_lock(engine);
+    engine->n_rejected++;
+    engine_unlock(engine);
 }
 
 static cuzk_status put_blob(zk_content *content, zk_content_field field, const zk_blob *blob, cuzk_err *err) {

@@ -34,6 +34,9 @@ out:
 cuzk_status zk_job_from_request(zk_job **out, const zk_request *request, cuzk_err *err) {
     zk_job *job = NULL;
     cuzk_status status = CUZK_OK;
+    zk_request_head head;
+    zk_request_head_get(&head, request);
+    ZK_GOTO(zk_request_check(&head, ZK_REQUEST_READ, err));
     ZK_GOTO(create(&job, request->kind, err));
     ZK_GOTO(job->ops->open(job, request, err));
     *out = job;

@@ -27,9 +27,9 @@ typedef struct zk_job {
 
 /* From the output of commit phase 1, in any of its forms. */
 cuzk_status zk_job_from_c1_file(zk_job **job, const char *path, cuzk_err *err) ZK_MUST_USE;
-/* From a request, whose own members (registered proof, sector size, sector number) must agree with what it carries. A
- * WindowPoSt request with more sectors than a partition holds becomes a job of several partitions (over gRPC it is
- * refused: zk_post_expect_partition). UNSUPPORTED: a kind that is not built in. */
+/* From a request that zk_request_check (request_head.h) lets pass, and whose own members (registered proof, sector
+ * size, sector number) must agree with what it carries. A WindowPoSt request with more sectors than a partition holds
+ * becomes a job of several partitions (given to a daemon it is refused). */
 cuzk_status zk_job_from_request(zk_job **job, const zk_request *request, cuzk_err *err) ZK_MUST_USE;
 void zk_job_destroy(zk_job *job); /* NULL is fine */
 

@@ -4,6 +4,7 @@
 #define ZK_FILECOIN_KINDS_H
 
 #include "filecoin/job.h"
+#include "filecoin/request_head.h"
 
 typedef struct zk_kind_ops {
     zk_proof_kind kind;
@@ -13,8 +14,10 @@ typedef struct zk_kind_ops {
     cuzk_status (*identifier)(char identifier[ZK_IDENTIFIER_MAX], uint64_t sector_bytes, cuzk_err *err);
 
     /* ---- one input ---- */
-    /* Decodes the request into job->input and fills the job's members; kind and ops are set, all else is zero. The
-     * request is not kept. On failure `close` is called by the caller. */
+    /* zk_request_check, for a head whose kind is this one. */
+    cuzk_status (*check_head)(zk_request_head *head, zk_request_use use, cuzk_err *err);
+    /* Decodes the request, whose head has passed the check, into job->input and fills the job's members; kind and ops
+     * are set, all else is zero. The request is not kept. On failure `close` is called by the caller. */
     cuzk_status (*open)(zk_job *job, const zk_request *request, cuzk_err *err);
     void (*close)(zk_job *job); /* frees job->input, which may be NULL */
     /* As the functions of job.h that are called so. `failure` is zeroed. */

@@ -31,19 +31,19 @@ void zk_porep_job_set_c1(zk_job *job, zk_c1 *c1) {
     job->input = c1;
 }
 
-/* What the request says beside the vanilla proof. */
-static cuzk_status check_request(const zk_request *request, const zk_c1 *c1, cuzk_err *err) {
-    if (request->n_vanilla_proofs)
+static cuzk_status check_head(zk_request_head *head, zk_request_use use, cuzk_err *err) {
+    const zk_registered_seal *seal = zk_registered_seal_by_number(head->registered_proof);
+    (void)use;
+    if (!seal)
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "registered_proof: found %" PRIu64 ", expected 0 to %d for PoRep",
+                       head->registered_proof, ZK_N_REGISTERED_SEALS - 1);
+    ZK_TRY(zk_request_check_size(head, seal->name, seal->sector_bytes, err));
+    if (head->n_vanilla_proofs)
         return ZK_FAIL(err, CUZK_BAD_INPUT,
-                       "vanilla_proofs: found %zu entries, a PoRep request has vanilla_proof alone",
-                       request->n_vanilla_proofs);
-    if (request->registered_proof != c1->seal->number)
-        return ZK_FAIL(err, CUZK_BAD_INPUT,
-                       "registered_proof: found %" PRIu64 ", but vanilla_proof is of %s (%" PRIu32 ")",
-                       request->registered_proof, c1->seal->name, c1->seal->number);
-    if (request->sector_bytes != c1->seal->sector_bytes)
-        return ZK_FAIL(err, CUZK_BAD_INPUT, "sector_size: found %" PRIu64 ", but %s has %" PRIu64,
-                       request->sector_bytes, c1->seal->name, c1->seal->sector_bytes);
+                       "vanilla_proofs: found %" PRIu64 " entries, a PoRep request has vanilla_proof alone",
+                       head->n_vanilla_proofs);
+    if (!head->n_vanilla_bytes)
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "vanilla_proof: found no bytes, expected the output of commit phase 1");
     return CUZK_OK;
 }
 
@@ -58,7 +58,10 @@ static cuzk_status open_request(zk_job *job, const zk_request *request, cuzk_err
         return status;
     }
     zk_porep_job_set_c1(job, c1);
-    ZK_TRY(check_request(request, c1, err));
+    if (request->registered_proof != c1->seal->number) /* which also decides the sector size */
+        return ZK_FAIL(err, CUZK_BAD_INPUT,
+                       "registered_proof: found %" PRIu64 ", but vanilla_proof is of %s (%" PRIu32 ")",
+                       request->registered_proof, c1->seal->name, c1->seal->number);
     return zk_job_expect(job, &request->miner_id, &request->sector_number, err);
 }
 
@@ -135,6 +138,7 @@ const zk_kind_ops zk_kind_porep = {
     .kind = ZK_KIND_POREP,
     .program = zk_porep_program,
     .identifier = identifier,
+    .check_head = check_head,
     .open = open_request,
     .close = close_job,
     .check = check,

@@ -169,28 +169,33 @@ static cuzk_status window_identifier(char identifier[ZK_IDENTIFIER_MAX], uint64_
 
 static const zk_post *post_of(const zk_job *job) { return job->input; }
 
-static cuzk_status type_of(const zk_registered_post **type, const zk_request *request, cuzk_err *err) {
-    bool winning = request->kind == ZK_KIND_WINNING;
-    const zk_registered_post *t = zk_registered_post_by_number(request->registered_proof);
+static cuzk_status check_head(zk_request_head *head, zk_request_use use, cuzk_err *err) {
+    bool winning = head->kind == ZK_KIND_WINNING;
+    const zk_registered_post *t = zk_registered_post_by_number(head->registered_proof);
     if (!t || (t->kind == ZK_POST_WINNING) != winning)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "registered_proof: found %" PRIu64 "%s%s%s, expected one of %s",
-                       request->registered_proof, t ? " (" : "", t ? t->name : "", t ? ")" : "",
+                       head->registered_proof, t ? " (" : "", t ? t->name : "", t ? ")" : "",
                        winning ? "WinningPoSt, 0 to 4" : "WindowPoSt, 5 to 14");
-    if (request->sector_bytes != t->sector_bytes)
-        return ZK_FAIL(err, CUZK_BAD_INPUT, "sector_size: found %" PRIu64 ", but %s (%" PRIu32 ") has %" PRIu64,
-                       request->sector_bytes, t->name, t->number, t->sector_bytes);
-    if (request->vanilla_proof.n)
+    ZK_TRY(zk_request_check_size(head, t->name, t->sector_bytes, err));
+    if (head->n_vanilla_bytes)
         return ZK_FAIL(err, CUZK_BAD_INPUT,
-                       "vanilla_proof: found %zu bytes, a PoSt request has vanilla_proofs (one for each sector) alone",
-                       request->vanilla_proof.n);
-    *type = t;
-    return CUZK_OK;
+                       "vanilla_proof: found %" PRIu64
+                       " bytes, a PoSt request has vanilla_proofs (one for each sector) alone",
+                       head->n_vanilla_bytes);
+    ZK_TRY(zk_post_check_head(t, head, err));
+    if (use == ZK_REQUEST_PARTITION && head->n_vanilla_proofs > t->n_sectors)
+        return ZK_FAIL(err, CUZK_BAD_INPUT,
+                       "vanilla_proofs: found %" PRIu64 ", one for each sector; a partition of %s holds 1 to %" PRIu32
+                       ", and each partition is a request of its own",
+                       head->n_vanilla_proofs, t->name, t->n_sectors);
+    size_t n_bytes = 0;
+    ZK_TRY(zk_post_vanilla_n_bytes(&n_bytes, t, err));
+    return zk_request_check_entries(head, n_bytes, err);
 }
 
 static cuzk_status open_request(zk_job *job, const zk_request *request, cuzk_err *err) {
-    const zk_registered_post *type = NULL;
+    const zk_registered_post *type = zk_registered_post_by_number(request->registered_proof);
     zk_post *post = NULL;
-    ZK_TRY(type_of(&type, request, err));
     ZK_TRY(zk_post_create(&post, type, &request->randomness, request->partition_index, request->vanilla_proofs,
                           request->n_vanilla_proofs, &request->passed, err));
     job->input = post;
@@ -254,6 +259,7 @@ const zk_kind_ops zk_kind_winning = {
     .kind = ZK_KIND_WINNING,
     .program = winning_program,
     .identifier = winning_identifier,
+    .check_head = check_head,
     .open = open_request,
     .close = close_job,
     .check = check,
@@ -267,6 +273,7 @@ const zk_kind_ops zk_kind_window = {
     .kind = ZK_KIND_WINDOW,
     .program = window_program,
     .identifier = window_identifier,
+    .check_head = check_head,
     .open = open_request,
     .close = close_job,
     .check = check,

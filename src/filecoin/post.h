@@ -11,7 +11,7 @@
 #include "base/pool.h"
 #include "circuit/post.h"
 #include "filecoin/registered.h"
-#include "filecoin/request.h"
+#include "filecoin/request_head.h"
 
 typedef uint8_t zk_post_node[32]; /* a field element, little-endian, canonical */
 
@@ -34,6 +34,9 @@ typedef struct zk_post {
     uint64_t *numbers;        /* [n_sectors] sector numbers */
 } zk_post;
 
+/* Of a request of this type: randomness, and how many sectors there are. BAD_INPUT as below. */
+cuzk_status zk_post_check_head(const zk_registered_post *type, const zk_request_head *head, cuzk_err *err) ZK_MUST_USE;
+
 /* Decodes. BAD_INPUT: randomness that is not a field element; no sector, or for WinningPoSt not one; with a partition
  * index other than 0, more sectors than a partition holds; vanilla bytes with a wrong count or tag, a hash that is not
  * canonical, a position out of range, an end too early or too late. Messages name the entry, the offset in it, what was
@@ -43,6 +46,9 @@ cuzk_status zk_post_create(zk_post **post, const zk_registered_post *type, const
                            uint32_t partition_index, const zk_blob *vanilla, size_t n_vanilla, const zk_passed *passed,
                            cuzk_err *err) ZK_MUST_USE;
 void zk_post_destroy(zk_post *post); /* NULL is fine */
+
+/* Length of one sector's bytes. */
+cuzk_status zk_post_vanilla_n_bytes(size_t *n_bytes, const zk_registered_post *type, cuzk_err *err) ZK_MUST_USE;
 
 typedef struct zk_post_view {
     const uint8_t *leaf, *root;

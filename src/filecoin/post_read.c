@@ -50,37 +50,43 @@ zk_post_view zk_post_vanilla_opening(const zk_post_vanilla *v, const zk_opening_
                           .index = v->index + (size_t)opening * tree->n_nodes};
 }
 
-/* ---- the request ---- */
-
-static cuzk_status read_randomness(zk_post_node out, const zk_blob *randomness, cuzk_err *err) {
-    if (randomness->n != 32)
-        return ZK_FAIL(err, CUZK_BAD_INPUT, "randomness: found %zu bytes, expected 32", randomness->n);
-    if (!zk_node_is_canonical(randomness->data)) {
-        char hex[65];
-        zk_hex_encode(hex, randomness->data, 32);
-        return ZK_FAIL(err, CUZK_BAD_INPUT,
-                       "randomness: found %s, expected a field element (below r, little-endian); callers clear the top "
-                       "two bits of the last byte",
-                       hex);
-    }
-    memcpy(out, randomness->data, 32);
+cuzk_status zk_post_vanilla_n_bytes(size_t *n, const zk_registered_post *type, cuzk_err *err) {
+    zk_opening_shape tree;
+    ZK_TRY(zk_opening_shape_get(&tree, type->sector_bytes, err));
+    zk_opening_parts parts = zk_opening_parts_of(&tree);
+    *n = 8 + 32 + 8 + 8 + type->n_challenges * zk_opening_n_bytes(&parts) + 32 + 32;
     return CUZK_OK;
 }
 
-static cuzk_status check_counts(const zk_registered_post *type, uint32_t partition_index, size_t n, cuzk_err *err) {
+/* ---- the request ---- */
+
+static cuzk_status check_randomness(const zk_request_field *randomness, cuzk_err *err) {
+    cuzk_err why = {0};
+    cuzk_status status = zk_request_check_element(randomness, "randomness", &why);
+    if (status == CUZK_OK) return CUZK_OK;
+    return ZK_FAIL(err, status, "%s%s", why.message,
+                   randomness->n == 32 ? "; callers clear the top two bits of the last byte" : "");
+}
+
+static cuzk_status check_counts(const zk_registered_post *type, uint32_t partition_index, uint64_t n, cuzk_err *err) {
     if (type->kind == ZK_POST_WINNING && n != 1)
-        return ZK_FAIL(err, CUZK_BAD_INPUT, "vanilla_proofs: found %zu entries, WinningPoSt has one", n);
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "vanilla_proofs: found %" PRIu64 " entries, WinningPoSt has one", n);
     if (n == 0) return ZK_FAIL(err, CUZK_BAD_INPUT, "vanilla_proofs: found no entry, expected one for each sector");
     if (type->kind == ZK_POST_WINNING && partition_index)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "partition_index: found %" PRIu32 ", WinningPoSt has one partition",
                        partition_index);
-    if (n > UINT32_MAX / 64) return ZK_FAIL(err, CUZK_BAD_INPUT, "vanilla_proofs: found %zu entries", n);
+    if (n > UINT32_MAX / 64) return ZK_FAIL(err, CUZK_BAD_INPUT, "vanilla_proofs: found %" PRIu64 " entries", n);
     if (partition_index && n > type->n_sectors)
         return ZK_FAIL(err, CUZK_BAD_INPUT,
-                       "vanilla_proofs: found %zu entries for partition %" PRIu32 ", expected at most %" PRIu32
+                       "vanilla_proofs: found %" PRIu64 " entries for partition %" PRIu32 ", expected at most %" PRIu32
                        " (all partitions at once: partition_index 0)",
                        n, partition_index, type->n_sectors);
     return CUZK_OK;
+}
+
+cuzk_status zk_post_check_head(const zk_registered_post *type, const zk_request_head *head, cuzk_err *err) {
+    ZK_TRY(check_counts(type, head->partition_index, head->n_vanilla_proofs, err));
+    return check_randomness(&head->randomness, err);
 }
 
 cuzk_status zk_post_create(zk_post **out, const zk_registered_post *type, const zk_blob *randomness,
@@ -88,13 +94,15 @@ cuzk_status zk_post_create(zk_post **out, const zk_registered_post *type, const 
                            cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     zk_post *post = NULL;
+    zk_request_head head = {.partition_index = partition_index, .n_vanilla_proofs = n_vanilla};
     *out = NULL;
-    ZK_GOTO(check_counts(type, partition_index, n_vanilla, err));
+    zk_request_field_set(&head.randomness, randomness);
+    ZK_GOTO(zk_post_check_head(type, &head, err));
     post = zk_calloc(1, sizeof *post);
     if (!post) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a PoSt");
     post->type = type;
     post->first_position = (uint64_t)partition_index * type->n_sectors;
-    ZK_GOTO(read_randomness(post->randomness, randomness, err));
+    memcpy(post->randomness, head.randomness.bytes, sizeof post->randomness);
     ZK_GOTO(zk_opening_shape_get(&post->tree, type->sector_bytes, err));
     post->sectors = zk_calloc(n_vanilla, sizeof *post->sectors);
     post->numbers = zk_calloc(n_vanilla, sizeof *post->numbers);

@@ -71,15 +71,6 @@ DEFINE_LOOKUP(zk_registered_seal, zk_registered_seals, ZK_N_REGISTERED_SEALS)
 DEFINE_LOOKUP(zk_registered_post, zk_registered_posts, ZK_N_REGISTERED_POSTS)
 DEFINE_LOOKUP(zk_registered_update, zk_registered_updates, ZK_N_REGISTERED_UPDATES)
 
-cuzk_status zk_post_expect_partition(uint64_t registered_proof, size_t n_sectors, cuzk_err *err) {
-    const zk_registered_post *type = zk_registered_post_by_number(registered_proof);
-    if (!type || type->kind != ZK_POST_WINDOW || (n_sectors > 0 && n_sectors <= type->n_sectors)) return CUZK_OK;
-    return ZK_FAIL(err, CUZK_BAD_INPUT,
-                   "vanilla_proofs: found %zu, one for each sector; a partition of %s holds 1 to %" PRIu32
-                   ", and each partition is a request of its own",
-                   n_sectors, type->name, type->n_sectors);
-}
-
 const zk_registered_seal *zk_registered_seal_by_size_name(const char *name, size_t n) {
     for (size_t i = 0; i < ZK_N_REGISTERED_SEALS; i++)
         if (equal(zk_registered_seals[i].size_name, name, n)) return &zk_registered_seals[i];

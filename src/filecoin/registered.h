@@ -58,9 +58,6 @@ extern const zk_registered_post zk_registered_posts[ZK_N_REGISTERED_POSTS]; /* b
 const zk_registered_post *zk_registered_post_by_number(uint64_t number);
 const zk_registered_post *zk_registered_post_by_name(const char *name, size_t n);
 void zk_post_identifier(char out[ZK_IDENTIFIER_MAX], const zk_registered_post *post);
-/* Whether a WindowPoSt request with so many sectors is one partition: BAD_INPUT, naming both numbers, if it has more
- * than that holds, or none. A number that is no type of WindowPoSt is not looked at. */
-cuzk_status zk_post_expect_partition(uint64_t registered_proof, size_t n_sectors, cuzk_err *err) ZK_MUST_USE;
 
 typedef struct zk_registered_update {
     uint32_t number;

@@ -149,44 +149,37 @@ static cuzk_status identifier(char out[ZK_IDENTIFIER_MAX], uint64_t sector_bytes
     return CUZK_OK;
 }
 
-static cuzk_status type_of(const zk_registered_update **type, const zk_request *request, cuzk_err *err) {
-    const zk_registered_update *t = zk_registered_update_by_number(request->registered_proof);
+static cuzk_status check_head(zk_request_head *head, zk_request_use use, cuzk_err *err) {
+    const zk_registered_update *t = zk_registered_update_by_number(head->registered_proof);
+    zk_update_statement statement;
     if (!t)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "registered_proof: found %" PRIu64 ", expected 0 to %u for a sector update",
-                       request->registered_proof, ZK_N_REGISTERED_UPDATES - 1);
-    if (request->sector_bytes != t->sector_bytes)
-        return ZK_FAIL(err, CUZK_BAD_INPUT, "sector_size: found %" PRIu64 ", but %s (%" PRIu32 ") has %" PRIu64,
-                       request->sector_bytes, t->name, t->number, t->sector_bytes);
-    if (request->vanilla_proof.n)
+                       head->registered_proof, ZK_N_REGISTERED_UPDATES - 1);
+    ZK_TRY(zk_request_check_size(head, t->name, t->sector_bytes, err));
+    if (head->n_vanilla_bytes)
         return ZK_FAIL(err, CUZK_BAD_INPUT,
-                       "vanilla_proof: found %zu bytes, a sector update has vanilla_proofs (one for each partition) "
-                       "alone",
-                       request->vanilla_proof.n);
-    if (request->n_vanilla_proofs != t->n_partitions)
+                       "vanilla_proof: found %" PRIu64
+                       " bytes, a sector update has vanilla_proofs (one for each partition) alone",
+                       head->n_vanilla_bytes);
+    if (head->n_vanilla_proofs != t->n_partitions)
         return ZK_FAIL(err, CUZK_BAD_INPUT,
-                       "vanilla_proofs: found %zu entries, expected %" PRIu32 ", one for each partition",
-                       request->n_vanilla_proofs, t->n_partitions);
-    if (request->partition_index)
+                       "vanilla_proofs: found %" PRIu64 " entries, expected %" PRIu32 ", one for each partition",
+                       head->n_vanilla_proofs, t->n_partitions);
+    if (head->partition_index)
         return ZK_FAIL(err, CUZK_BAD_INPUT,
                        "partition_index: found %" PRIu32 ", a sector update proves all partitions and has 0",
-                       request->partition_index);
-    const struct {
-        const char *name;
-        const zk_blob *blob;
-    } commitments[] = {{"comm_r_old", &request->comm_r_old},
-                       {"comm_r_new", &request->comm_r_new},
-                       {"comm_d_new", &request->comm_d_new}};
-    for (size_t i = 0; i < sizeof commitments / sizeof *commitments; i++)
-        if (commitments[i].blob->n != 32)
-            return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: found %zu bytes, expected 32", commitments[i].name,
-                           commitments[i].blob->n);
-    *type = t;
-    return CUZK_OK;
+                       head->partition_index);
+    ZK_TRY(zk_request_check_element(&head->comm_r_old, "comm_r_old", err));
+    ZK_TRY(zk_request_check_element(&head->comm_r_new, "comm_r_new", err));
+    ZK_TRY(zk_request_check_element(&head->comm_d_new, "comm_d_new", err));
+    ZK_TRY(zk_update_statement_init(&statement, t->sector_bytes, head->comm_r_old.bytes, head->comm_d_new.bytes,
+                                    head->comm_r_new.bytes, err));
+    ZK_TRY(zk_request_check_entries(head, zk_update_proof_n_bytes(&statement.shape), err));
+    return use == ZK_REQUEST_READ ? CUZK_OK : zk_update_require_statement(&statement, err);
 }
 
 static cuzk_status open_request(zk_job *job, const zk_request *request, cuzk_err *err) {
-    const zk_registered_update *type = NULL;
-    ZK_TRY(type_of(&type, request, err));
+    const zk_registered_update *type = zk_registered_update_by_number(request->registered_proof);
     update_input *input = zk_calloc(1, sizeof *input + type->n_partitions * sizeof *input->proofs);
     if (!input)
         return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for %" PRIu32 " partition proofs", type->n_partitions);
@@ -276,6 +269,7 @@ const zk_kind_ops zk_kind_update = {
     .kind = ZK_KIND_UPDATE,
     .program = zk_update_program,
     .identifier = identifier,
+    .check_head = check_head,
     .open = open_request,
     .close = close_job,
     .check = check,

@@ -120,6 +120,10 @@ typedef struct zk_update_failure {
     uint32_t level; /* of a path, 0 next to the leaf */
 } zk_update_failure;
 
+/* The checks of the statement alone, the first of all (..._not_zero), for who is about to have it proved: BAD_INPUT
+ * "FIELD: found ..., expected ... (check NAME)". */
+cuzk_status zk_update_require_statement(const zk_update_statement *statement, cuzk_err *err) ZK_MUST_USE;
+
 /* proofs[n], of partitions first, first + 1 ... CHECK_FAILED: the first check that does not hold, by partition,
  * challenge and the order of the checks; failure (may be NULL) and the message say where. BAD_INPUT: no such partition,
  * or an h that is not allowed. Challenges are spread over the pool (NULL: this thread).

@@ -197,24 +197,42 @@ static void verify_range(void *ctx, size_t begin, size_t end, unsigned thread) {
 
 /* ---- all ---- */
 
-static cuzk_status check_statement(place *p, const zk_update_statement *s, uint32_t first, uint32_t n) {
+/* The commitment that is zero: its check, and its name; ZK_UPDATE_NONE: there is none. */
+static zk_update_check zero_commitment(const char **name, const zk_update_statement *s) {
     static const uint8_t zero[32];
-    uint32_t n_partitions = zk_update_n_partitions(&s->shape);
     const struct {
         const uint8_t *value;
+        const char *name;
         zk_update_check check;
-    } not_zero[] = {{s->comm_r_old, ZK_UPDATE_CHECK_comm_r_old_not_zero},
-                    {s->comm_d_new, ZK_UPDATE_CHECK_comm_d_new_not_zero},
-                    {s->comm_r_new, ZK_UPDATE_CHECK_comm_r_new_not_zero}};
+    } not_zero[] = {{s->comm_r_old, "comm_r_old", ZK_UPDATE_CHECK_comm_r_old_not_zero},
+                    {s->comm_d_new, "comm_d_new", ZK_UPDATE_CHECK_comm_d_new_not_zero},
+                    {s->comm_r_new, "comm_r_new", ZK_UPDATE_CHECK_comm_r_new_not_zero}};
+    for (unsigned i = 0; i < sizeof not_zero / sizeof *not_zero; i++) {
+        *name = not_zero[i].name;
+        if (memcmp(not_zero[i].value, zero, 32) == 0) return not_zero[i].check;
+    }
+    return ZK_UPDATE_NONE;
+}
+
+cuzk_status zk_update_require_statement(const zk_update_statement *s, cuzk_err *err) {
+    const char *name = NULL;
+    zk_update_check check = zero_commitment(&name, s);
+    if (check == ZK_UPDATE_NONE) return CUZK_OK;
+    return ZK_FAIL(err, CUZK_BAD_INPUT, "%s: found zero, expected another value (check %s)", name,
+                   zk_update_check_name(check));
+}
+
+static cuzk_status check_statement(place *p, const zk_update_statement *s, uint32_t first, uint32_t n) {
+    uint32_t n_partitions = zk_update_n_partitions(&s->shape);
+    const char *name = NULL;
     if (first > n_partitions || n > n_partitions - first)
         return ZK_FAIL(p->err, CUZK_BAD_INPUT, "partitions %" PRIu32 " to %" PRIu64 ": there are %" PRIu32, first,
                        (uint64_t)first + n - 1, n_partitions);
     if (!zk_update_h_select(&s->shape, s->h))
         return ZK_FAIL(p->err, CUZK_BAD_INPUT, "h: found %" PRIu32 ", allowed are %" PRIu32 " to %" PRIu32, s->h,
                        s->shape.hs[0], s->shape.hs[ZK_UPDATE_N_HS - 1]);
-    for (unsigned i = 0; i < sizeof not_zero / sizeof *not_zero; i++)
-        if (memcmp(not_zero[i].value, zero, 32) == 0) return fail(p, not_zero[i].check, "zero", "another value");
-    return CUZK_OK;
+    zk_update_check check = zero_commitment(&name, s);
+    return check == ZK_UPDATE_NONE ? CUZK_OK : fail(p, check, "zero", "another value");
 }
 
 static void build_apex_tree(uint8_t (*apex)[32], const uint8_t (*leaves)[32], size_t n) {

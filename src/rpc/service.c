@@ -186,6 +186,7 @@ static bool submit(zk_rpc_call *call, zk_submitted *submitted, bool nested) {
         status = zk_engine_submit(submitted, call->server->engine, &s.request, s.content, &err);
     } else {
         zk_content_abort(s.content);
+        zk_engine_count_refused(call->server->engine);
     }
     if (status == CUZK_OK) return true;
     ZK_LOG_INFO("request refused", zk_kv_str("request", s.request_id), zk_kv_str("error", err.message));

@@ -4,14 +4,12 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "filecoin/registered.h"
 #include "rpc/call.h"
 
 typedef struct walker {
     grpc_byte_buffer_reader reader;
     const uint8_t *p, *end; /* rest of the current slice */
     uint64_t offset, left;  /* in the message; of the message being read */
-    size_t n_vanilla_proofs;
     cuzk_err *err;
 } walker;
 
@@ -109,7 +107,6 @@ static cuzk_status take_content(walker *w, zk_rpc_submit *s, unsigned i, unsigne
     if (!f->repeated && *seen >> i & 1)
         return ZK_FAIL(w->err, CUZK_BAD_INPUT, "%s: found a second value, expected one", f->name);
     *seen |= 1u << i;
-    w->n_vanilla_proofs += f->field == ZK_CONTENT_VANILLA_PROOFS;
     ZK_TRY(zk_content_field_begin(s->content, f->field, n, w->err));
     return take_bytes(w, s->content, n);
 }
@@ -221,8 +218,7 @@ cuzk_status zk_rpc_submit_read(zk_rpc_submit *s, zk_engine *engine, grpc_byte_bu
         }
     }
     s->request.request_id = s->request_id;
-    if (s->request.kind == ZK_KIND_WINDOW)
-        ZK_GOTO(zk_post_expect_partition(s->request.registered_proof, w.n_vanilla_proofs, err));
+    s->request.one_partition = true;
 out:
     grpc_byte_buffer_reader_destroy(&w.reader);
     return status;

@@ -100,6 +100,15 @@ expect "evict of what is not loaded" 0 "was not loaded" "$CUZK" evict winning-2k
 expect "submit without keys" 3 "NOT_FOUND: .*v28-.*$work/keys" "$CUZK" submit --request "$work/winning.json"
 "$CUZK" sample window --sector-size 2KiB --sectors 3 -o "$work/window.json" >/dev/null
 expect "sectors of two partitions" 3 "INVALID_ARGUMENT: vanilla_proofs: found 3, .* holds 1 to 2," "$CUZK" submit --request "$work/window.json"
+sed 's/\("sector_size": *"*\)2048/\14096/' "$work/winning.json" >"$work/wrong.json"
+expect "a field that cannot be right" 3 "INVALID_ARGUMENT: sector_size: found 4096, but StackedDrgWinning2KiBV1 (0) has 2048" \
+    "$CUZK" submit --request "$work/wrong.json"
+[ "$(wc -l <"$work/out")" = 1 ] && pass "... in one line" || fail "more than a line"
+expect "the same rule in prove" 3 "sector_size: found 4096, but StackedDrgWinning2KiBV1 (0) has 2048" "$CUZK" prove \
+    --request "$work/wrong.json" --params "$work/keys" -o "$work/p"
+expect "what was refused is counted so" 0 "^cuzk_requests_rejected_total [1-9]" "$CUZK" metrics
+expect "... and is no job that failed" 0 "^cuzk_proofs_failed_total 0" "$CUZK" metrics
+[ -z "$(ls "$work/journal.db.spool")" ] && pass "... of which nothing is kept" || fail "the spool is not empty"
 "$CUZK" sample porep --sector-size 2KiB --c1 -o "$work/c1.json" >/dev/null
 expect "a C1 of nobody" 2 "names no miner number: expected --miner N" "$CUZK" submit --c1 "$work/c1.json"
 expect "a C1 of no sector" 2 "names no sector number: expected --sector N" "$CUZK" submit --c1 "$work/c1.json" --miner 1193

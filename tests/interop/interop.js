@@ -119,6 +119,21 @@ async function test(name, run) {
     await fails(call(client, "Prove", {}), grpc.status.INVALID_ARGUMENT, "");
     check((await call(client, "AwaitProof", {job_id: "job-unknown"})).status === "UNKNOWN", "an unknown job is known");
   });
+  await test("fields that cannot be right", async () => {
+    const count = async name => Number(new RegExp(`^${name} (\\d+)`, "m").exec((await call(client, "GetMetrics", {})).prometheus_text)[1]);
+    const failed = await count("cuzk_proofs_failed_total"), rejected = await count("cuzk_requests_rejected_total");
+    const wrong = [["registered_proof", "99"], ["sector_size", "4096"], ["miner_id", "9223372036854775808"]];
+    for (const [name, value] of wrong) {
+      const r = read(file, stamp + "-wrong");
+      r[name] = value;
+      await fails(call(client, "SubmitProof", r), grpc.status.INVALID_ARGUMENT, `${name}: found ${name === "sector_size" ? "4096, but" : value}`);
+      await fails(call(client, "Prove", {submit: r}), grpc.status.INVALID_ARGUMENT, name);
+    }
+    check(await count("cuzk_requests_rejected_total") === rejected + 6 && await count("cuzk_proofs_failed_total") === failed, "counted otherwise");
+    const unsaid = read(file, stamp); // some of Curio's requests do not say the size
+    delete unsaid.sector_size;
+    check((await call(client, "SubmitProof", unsaid)).job_id === (await call(client, "SubmitProof", read(file, stamp))).job_id, "another job");
+  });
   await test("256 MiB and a byte", async () => {
     const big = read(file, stamp + "-big");
     big.vanilla_proof = Buffer.alloc(256 * 1048576);

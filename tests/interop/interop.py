@@ -63,6 +63,20 @@ def check_cancel(file, suffix):
     assert call("AwaitProof", message("cuzk.v1.AwaitProofRequest", job_id=job)).status == 3
 
 
+def check_wrong(file, suffix):
+    for field, value in (("registered_proof", 99), ("sector_size", 4096), ("randomness", b"short")):
+        request = read(file, suffix)
+        setattr(request, field, value)
+        if field == "randomness" and not read(file, suffix).randomness:
+            continue
+        try:
+            call("SubmitProof", request)
+            raise AssertionError("%s: accepted" % field)
+        except grpc.RpcError as error:
+            assert error.code() == grpc.StatusCode.INVALID_ARGUMENT, error
+            assert error.details().startswith(field + ": found "), error.details()
+
+
 def check_keys():
     call("PreloadSRS", message("cuzk.v1.PreloadSrsRequest", circuit_id="winning-2k"))
     for attempt in range(100):
@@ -109,6 +123,8 @@ test("GetStatus, GetMetrics", check_status)
 for kind, file in requests:
     test("SubmitProof, AwaitProof, Prove " + kind, check_proof, kind, file, stamp)
 test("CancelProof", check_cancel, requests[0][1], stamp + "-cancel")
+for kind, file in requests:
+    test("fields that cannot be right, " + kind, check_wrong, file, stamp + "-wrong")
 test("PreloadSRS, EvictSRS", check_keys)
 for version in ("v1", "v1alpha"):
     test("reflection " + version, check_reflection, version)

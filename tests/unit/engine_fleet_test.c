@@ -71,6 +71,33 @@ static void test_many(void) {
     for (size_t i = 0; i < N_ENGINES; i++) zk_engine_destroy(engines[i]);
 }
 
+/* What cannot be right comes to no machine: refused where it is submitted, also under the id of a job. */
+static void test_refused(void) {
+    dsn = pg_dsn("refused");
+    zk_engine *a = fleet_engine("refused", "a", "hang@h:1");
+    zk_request good = window_request("refused"), bad = good;
+    zk_submitted s, again;
+    cuzk_err err = {0};
+    test_submit(&s, a, &good);
+    bad.randomness.n = 31;
+    ZK_CHECK(zk_engine_submit_request(&again, a, &bad, &err) == CUZK_BAD_INPUT);
+    ZK_CHECKF(strcmp(err.message, "randomness: found 31 bytes, expected 32") == 0, "%s", err.message);
+    zk_err_reset(&err);
+    good.sector_bytes = 0; /* the registered proof says it */
+    ZK_CHECK_OK(zk_engine_submit_request(&again, a, &good, &err), err);
+    ZK_CHECK(again.joined && strcmp(again.job_id, s.job_id) == 0);
+    zk_engine_status *status = test_status(a);
+    ZK_CHECK(status->n_submitted == 1 && status->n_joined == 1 && status->n_rejected == 1 && status->n_failed == 0);
+    zk_engine_status_destroy(status);
+    ZK_CHECK(pg_ask(dsn, "SELECT count(*) FROM cuzk_jobs") == 1);
+    ZK_CHECK(pg_ask(dsn, "SELECT count(DISTINCT job_id) FROM cuzk_content") == 1);
+    bool was = false;
+    ZK_CHECK_OK(zk_engine_cancel(&was, a, s.job_id, &err), err);
+    zk_engine_destroy(a);
+    ZK_CHECK(test_count_files(test_path("refused-a/journal.spool")) == 0);
+    check_no_rest();
+}
+
 /* ---- a machine dies ---- */
 
 static void test_machine_dies(void) {
@@ -300,7 +327,7 @@ int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
         ZK_CASE(test_together), ZK_CASE(test_many),       ZK_CASE(test_machine_dies), ZK_CASE(test_elsewhere),
         ZK_CASE(test_restart),  ZK_CASE(test_given_back), ZK_CASE(test_poison),       ZK_CASE(test_first_end),
-        ZK_CASE(test_lost),     ZK_CASE(test_lost_end),
+        ZK_CASE(test_lost),     ZK_CASE(test_lost_end),   ZK_CASE(test_refused),
     };
     return fleet_main(cases, sizeof cases / sizeof cases[0], argc, argv);
 }

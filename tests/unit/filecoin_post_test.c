@@ -475,12 +475,27 @@ static void test_requests(void) {
     ZK_CHECK(zk_job_expect(job, &other, NULL, NULL) == CUZK_BAD_INPUT);
     ZK_CHECK(zk_job_expect(job, NULL, &other, NULL) == CUZK_BAD_INPUT);
     zk_job_destroy(job);
+    zk_request unsaid = good;
+    unsaid.sector_bytes = 0;
+    ZK_CHECK_OK(zk_job_from_request(&job, &unsaid, &err), err);
+    ZK_CHECK(job->sector_bytes == 2048);
+    zk_job_destroy(job);
+    zk_blob odd[5];
+    memcpy(odd, r.vanilla, sizeof odd);
+    odd[3].n--;
     struct {
         const char *message;
         zk_request request;
-    } bad[] = {{"registered_proof", good},    {"registered_proof", good}, {"registered_proof", good},
-               {"sector_size", good},         {"vanilla_proof", good},    {"randomness", good},
-               {"found 5 entries for", good}, {"sector number", good}};
+    } bad[] = {{"registered_proof", good},
+               {"registered_proof", good},
+               {"registered_proof", good},
+               {"sector_size", good},
+               {"vanilla_proof", good},
+               {"randomness", good},
+               {"found 5 entries for", good},
+               {"sector number", good},
+               {"miner_id", good},
+               {"vanilla_proofs[3]: found 5679 bytes, expected 5680", good}};
     bad[0].request.registered_proof = 0; /* WinningPoSt */
     bad[1].request.registered_proof = 15;
     bad[2].request.kind = ZK_KIND_WINNING;
@@ -489,6 +504,8 @@ static void test_requests(void) {
     bad[5].request.randomness.n = 31;
     bad[6].request.partition_index = 1;
     bad[7].request.sector_number = 77;
+    bad[8].request.miner_id = (uint64_t)1 << 63;
+    bad[9].request.vanilla_proofs = odd;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         cuzk_err refused = {0};
         zk_job *none = NULL;

@@ -293,6 +293,8 @@ cuzk_status zk_engine_submit(zk_submitted *s, zk_engine *e, const zk_engine_requ
     return status;
 }
 
+void zk_engine_count_refused(zk_engine *e) { (void)e; }
+
 cuzk_status zk_engine_preload(bool *already, uint64_t *ms, zk_engine *e, const char *id, cuzk_err *err) {
     if (strcmp(id, "porep-2k") != 0) return ZK_FAIL(err, CUZK_NOT_FOUND, "%s: no file v28-x.params in /params", id);
     if (!has_met(e)) return ZK_FAIL(err, CUZK_INTERNAL, "nobody else came");

@@ -139,40 +139,6 @@ static void test_submit_malformed(void) {
     stop();
 }
 
-static void test_window_partition(void) {
-    start();
-    /* A WindowPoSt request is one partition, of two sectors here (2 KiB); type 11 is not of this size, 99 none at all.
-     */
-    static const struct {
-        unsigned type, n;
-        bool good;
-    } windows[] = {{10, 0, false}, {10, 1, true}, {10, 2, true}, {10, 3, false}, {5, 3, false}, {99, 3, true}};
-    for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++)
-        for (int nested = 0; nested < 2; nested++) {
-            zk_pb_writer w = message_of(ZK_KIND_WINDOW);
-            for (unsigned k = 0; k < windows[i].n; k++) zk_pb_put_bytes(&w, 11, k ? "abc" : "", k ? 3 : 0);
-            zk_pb_put_varint(&w, 4, windows[i].type);
-            zk_pb_writer outer = {0};
-            zk_pb_put_bytes(&outer, 1, w.data, w.n);
-            if (!windows[i].good) {
-                char text[64];
-                snprintf(text, sizeof text, "vanilla_proofs: found %u, one for each sector; a partition", windows[i].n);
-                ZK_CHECK((nested ? refused("Prove", outer.data, outer.n, text)
-                                 : refused("SubmitProof", w.data, w.n, text)) == CUZK_BAD_INPUT);
-            } else if (!nested) {
-                uint8_t *response = NULL;
-                size_t n_response = 0;
-                cuzk_err err = {0};
-                ZK_CHECK_OK(call("SubmitProof", w.data, w.n, &response, &n_response, &err), err);
-                free(response);
-            }
-            free(outer.data);
-            free(w.data);
-        }
-    ZK_CHECK(fake_n_jobs(fx.engine) == 3);
-    stop();
-}
-
 static void test_limits_and_failures(void) {
     start();
     size_t n = (4 << 20) + 1;
@@ -716,8 +682,7 @@ static void test_http(void) {
     stop();
 }
 
-ZK_TEST_MAIN(ZK_CASE(test_submit), ZK_CASE(test_submit_malformed), ZK_CASE(test_window_partition),
-             ZK_CASE(test_limits_and_failures), ZK_CASE(test_await), ZK_CASE(test_prove), ZK_CASE(test_cancel),
-             ZK_CASE(test_status_and_keys), ZK_CASE(test_devices), ZK_CASE(test_device_names),
-             ZK_CASE(test_health_and_end), ZK_CASE(test_reflection), ZK_CASE(test_unix_socket),
-             ZK_CASE(test_bad_options), ZK_CASE(test_http))
+ZK_TEST_MAIN(ZK_CASE(test_submit), ZK_CASE(test_submit_malformed), ZK_CASE(test_limits_and_failures),
+             ZK_CASE(test_await), ZK_CASE(test_prove), ZK_CASE(test_cancel), ZK_CASE(test_status_and_keys),
+             ZK_CASE(test_devices), ZK_CASE(test_device_names), ZK_CASE(test_health_and_end), ZK_CASE(test_reflection),
+             ZK_CASE(test_unix_socket), ZK_CASE(test_bad_options), ZK_CASE(test_http))

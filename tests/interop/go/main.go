@@ -184,6 +184,26 @@ func main() {
 		numbers, texts := prove(r, time.Minute)
 		must(numbers[2] == 2 && len(texts[4][0]) > 0 && len(texts[3]) == 0, "status %d", numbers[2])
 	})
+	test("fields that cannot be right are refused at once", func() {
+		wrong := func(field string, change func(*request)) {
+			r := load(file, stamp+"-wrong")
+			change(&r)
+			_, err := call("Prove", putBytes(nil, 1, r.message()), time.Minute)
+			must(status.Code(err) == codes.InvalidArgument && strings.Contains(err.Error(), field+": found "), "%v", err)
+		}
+		wrong("sector_size", func(r *request) { r.SectorSize = 4096 })
+		wrong("registered_proof", func(r *request) { r.RegisteredProof = 99 })
+		wrong("miner_id", func(r *request) { r.MinerId = 1 << 63 })
+		wrong("randomness", func(r *request) { r.Randomness = r.Randomness[:31] })
+		wrong("vanilla_proofs", func(r *request) { r.VanillaProofs = nil })
+	})
+	test("a size that is not said is that of the registered proof", func() {
+		r := load(file, stamp)
+		r.SectorSize = 0
+		_, texts := prove(r, 10*time.Minute)
+		_, again := prove(load(file, stamp), 10*time.Minute)
+		must(bytes.Equal(again[3][0], texts[3][0]), "another proof")
+	})
 	test("the deadline of a Prove ends its job", func() {
 		_, err := call("Prove", putBytes(nil, 1, load(file, stamp+"-late").message()), time.Millisecond)
 		must(status.Code(err) == codes.DeadlineExceeded, "%v", err)
