@@ -16,7 +16,7 @@ run() {
     shift
     start=$(date +%s)
     [ ! -t 1 ] || printf '%s ...\r' "$name"
-    "$@" >"$log/$name.log" 2>&1
+    "$@" >"$log/$name.log" 2>&1 </dev/null
     code=$?
     line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log/$name.log" | tail -n 1)
     if [ -n "$line" ]; then

@@ -80,7 +80,7 @@ static cuzk_status open_journal(zk_engine *engine, cuzk_err *err) {
     ZK_TRY(zk_journal_open_fleet(&engine->journal, &fleet, err));
     ZK_TRY(zk_rand_bytes((uint8_t *)&engine->first_partition, sizeof engine->first_partition, err));
     engine->first_partition %= 1u << 16;
-    ZK_TRY(engine_fleet_sync(engine, err));
+    ZK_TRY(engine_fleet_sync(engine, false, err));
     return engine_fleet_beat(engine, err);
 }
 

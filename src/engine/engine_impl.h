@@ -502,7 +502,7 @@ void engine_settle_circuits(engine_lane *lane);
 cuzk_status engine_fleet_know(zk_engine *engine, const char *job_id, cuzk_err *err);
 /* Takes over what others did to one job, to all. */
 cuzk_status engine_fleet_refresh(zk_engine *engine, const char *job_id, cuzk_err *err);
-cuzk_status engine_fleet_sync(zk_engine *engine, cuzk_err *err);
+cuzk_status engine_fleet_sync(zk_engine *engine, bool told, cuzk_err *err);
 cuzk_status engine_fleet_beat(zk_engine *engine, cuzk_err *err);
 /* Takes what was picked from the journal (which may choose another partition of the job) and fetches the content.
  * false: there is nothing to do; the task's job is dropped. Always true for a journal that is not shared. Needs the

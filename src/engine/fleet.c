@@ -35,6 +35,7 @@ static void list_add(id_list *list, const char *job_id) {
 typedef struct sight {
     zk_engine *engine;
     unsigned sync;       /* number of the round, 0: one job alone */
+    bool told;           /* somebody said that something has changed */
     id_list more_proofs; /* jobs with partitions that were proved elsewhere */
 } sight;
 
@@ -51,7 +52,7 @@ static cuzk_status see_open(sight *s, engine_job *job, const zk_journal_job *see
         ZK_TRY(engine_job_prepared(job, seen->n_partitions, err));
     }
     if (seen->n_done > job->n_done) list_add(&s->more_proofs, job->meta.job_id);
-    if (!s->sync) job->not_before_ns = 0; /* something has changed: asking again may pay */
+    if (s->told) job->not_before_ns = 0; /* asking again may pay */
     return CUZK_OK;
 }
 
@@ -117,7 +118,7 @@ static cuzk_status read_more_proofs(sight *s, cuzk_err *err) {
 cuzk_status engine_fleet_refresh(zk_engine *engine, const char *job_id, cuzk_err *err) {
     zk_journal_job seen;
     bool found = false;
-    sight s = {.engine = engine};
+    sight s = {.engine = engine, .told = true};
     ZK_TRY(engine->journal->ops->look(&found, &seen, engine->journal, job_id, err));
     cuzk_status status = CUZK_OK;
     if (found && seen.state == ZK_JOURNAL_OPEN) {
@@ -142,10 +143,10 @@ cuzk_status engine_fleet_know(zk_engine *engine, const char *job_id, cuzk_err *e
     return CUZK_OK;
 }
 
-cuzk_status engine_fleet_sync(zk_engine *engine, cuzk_err *err) {
+cuzk_status engine_fleet_sync(zk_engine *engine, bool told, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     if (++engine->sync == 0) engine->sync = 1;
-    sight s = {.engine = engine, .sync = engine->sync};
+    sight s = {.engine = engine, .sync = engine->sync, .told = told};
     /* What is accepted here from now on may not be among the rows. */
     engine_lock(engine);
     for (size_t i = 0; i < engine->n_jobs; i++) engine->jobs[i]->sync = 0;
@@ -409,7 +410,7 @@ static void note_change(void *ctx, const char *job_id) {
 
 /* OK or the first failure. */
 static cuzk_status follow(zk_engine *engine, const id_list *changes, bool sync, cuzk_err *err) {
-    if (sync || changes->all) return engine_fleet_sync(engine, err);
+    if (sync || changes->all) return engine_fleet_sync(engine, changes->all, err);
     for (size_t i = 0; i < changes->n; i++) ZK_TRY(engine_fleet_refresh(engine, changes->ids[i], err));
     return CUZK_OK;
 }

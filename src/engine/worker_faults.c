@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -90,6 +91,11 @@ static cuzk_status go_slowly(const worker_lane *self, const char *stage, cuzk_er
     return CUZK_OK;
 }
 
+static bool stands_still(const worker_faults *f) {
+    const char *path = strcmp(f->what, "hold") == 0 ? getenv("CUZK_TEST_HOLD") : NULL;
+    return path ? access(path, F_OK) == 0 : strcmp(f->what, "hang") == 0;
+}
+
 cuzk_status worker_faults_stage(worker_lane *self, const char *stage, cuzk_err *err) {
     worker_faults *f = &self->w->faults;
     self->fault_hit = false;
@@ -104,7 +110,7 @@ cuzk_status worker_faults_stage(worker_lane *self, const char *stage, cuzk_err *
     if (strcmp(f->what, "device") == 0) return ZK_FAIL(err, CUZK_DEVICE, "device error of a test");
     if (strcmp(f->what, "alloc") == 0) zk_alloc_fail_nth(1);
     if (strcmp(f->what, "slow") == 0) ZK_TRY(go_slowly(self, stage, err));
-    while (strcmp(f->what, "hang") == 0) {
+    while (stands_still(f)) {
         usleep(10000);
         if (zk_cancel_requested(NULL)) return zk_cancel_check(NULL, stage, err);
     }

@@ -52,7 +52,7 @@ mkfifo "$work/pipe" "$work/pipe.db" "$work/kept.db.keys" "$work/locked.db.lock"
 refused() { # NAME PATH command...
     name=$1 path=$2
     shift 2
-    expect "$name" 3 "$path: found a pipe, expected a regular file" timeout -k 1 20 "$CUZK" "$@"
+    expect "$name" 3 "$path: found a pipe, expected a regular file" patient "$CUZK" "$@"
 }
 no_start() { refused "$1" "$2" daemon --srs.param_cache "$work/keys" --journal "$work/none.db" "$3" "$4"; }
 refused "a pipe as settings" "$work/pipe" daemon --config "$work/pipe"
@@ -61,14 +61,14 @@ for suffix in "pipe.db" "kept.db/.keys" "locked.db/.lock"; do
     refused "a pipe as $suffix" "$work/$(echo "$suffix" | tr -d /)" daemon --srs.param_cache "$work/keys" --journal "$work/${suffix%%/*}"
 done
 no_start "a pipe as manifest" "$work/pipe" --srs.manifest "$work/pipe"
-expect "a pipe as spool" 3 "$work/pipe: .*Not a directory" timeout -k 1 20 "$CUZK" daemon --srs.param_cache "$work/keys" \
+expect "a pipe as spool" 3 "$work/pipe: .*Not a directory" patient "$CUZK" daemon --srs.param_cache "$work/keys" \
     --journal "$work/none.db" --journal.spool "$work/pipe"
 : >"$work/empty.pem"
 refused "a pipe as certificate" "$work/pipe" daemon --srs.param_cache "$work/keys" --journal "$work/none.db" --listen 127.0.0.1:0 \
     --daemon.tls_certificate "$work/pipe" --daemon.tls_key "$work/empty.pem"
 refused "a pipe as key" "$work/pipe" daemon --srs.param_cache "$work/keys" --journal "$work/none.db" --listen 127.0.0.1:0 \
     --daemon.tls_certificate "$work/empty.pem" --daemon.tls_key "$work/pipe"
-expect "a pipe as address" 3 "$work/pipe: found something that is no socket" timeout -k 1 20 "$CUZK" daemon \
+expect "a pipe as address" 3 "$work/pipe: found something that is no socket" patient "$CUZK" daemon \
     --srs.param_cache "$work/keys" --journal "$work/none.db" --listen "unix://$work/pipe"
 [ -p "$work/pipe" ] && pass "a pipe in place of a socket stays" || fail "a pipe in place of a socket is gone"
 refused "a pipe as authority of a client" "$work/pipe" status --connect localhost:1 --tls-ca "$work/pipe"
@@ -81,7 +81,7 @@ grep -q "level=warn.*there are no keys: .*param_cache=$work/keys" "$work/log" &&
 grep -q 'memory.pinned_budget.*deprecated' "$work/log" && pass "deprecated key is named" || fail "deprecated key is named"
 export CUZK_CONNECT=$sock
 expect "status" 0 "porep-c2" "$CUZK" status
-for _ in $(seq 100); do "$CUZK" status | grep -q "^cpu" && break; sleep 0.1; done # until a worker has started
+until_true sh -c '"$1" status | grep -q "^cpu .* idle$"' sh "$CUZK" # until a worker has started
 expect "a worker of the CPU is called so" 0 "^cpu (worker 0)  *[1-9][0-9]* thread.* idle$" "$CUZK" status
 expect "in JSON, too" 0 '"device": "cpu (worker 0)"' "$CUZK" status --json
 expect "status --json" 0 '"total_proofs_completed": 0' "$CUZK" status --json
@@ -92,7 +92,7 @@ expect "await of an unknown job" 3 "no such job" "$CUZK" await job-unknown
 expect "preload without keys" 3 "NOT_FOUND: .*$work/keys" "$CUZK" preload winning-2k
 keys=$("$CUZK" preload winning-2k 2>&1 | grep -o 'v28-[^ :]*params')
 mkfifo "$work/keys/$keys"
-expect "preload of a pipe" 3 "NOT_FOUND: .*$keys: no regular file in .*$work/keys" timeout -k 1 20 "$CUZK" preload winning-2k
+expect "preload of a pipe" 3 "NOT_FOUND: .*$keys: no regular file in .*$work/keys" patient "$CUZK" preload winning-2k
 rm "$work/keys/$keys"
 expect "preload of nonsense" 3 "INVALID_ARGUMENT" "$CUZK" preload nonsense
 expect "evict of what is not loaded" 0 "was not loaded" "$CUZK" evict winning-2k
@@ -133,7 +133,7 @@ expect "the status page is no gRPC" 4 "speaks HTTP, not gRPC" "$CUZK" status --c
 second() { # NAME TEXT options...
     name=$1 text=$2
     shift 2
-    expect "$name" 4 "$text" timeout -k 1 20 "$CUZK" daemon --listen "unix://$work/second.sock" --srs.param_cache "$work/keys" "$@"
+    expect "$name" 4 "$text" patient "$CUZK" daemon --listen "unix://$work/second.sock" --srs.param_cache "$work/keys" "$@"
 }
 second "a second daemon" "journal.db: another process" --journal "$work/journal.db"
 rm "$work/journal.db.lock"
@@ -184,16 +184,16 @@ if command -v openssl >/dev/null 2>&1; then
     export CUZK_CONNECT=localhost:$port
     expect "mutual TLS" 0 "porep-c2" "$CUZK" status --tls-ca "$work/ca.pem" --tls-cert "$work/client.pem" --tls-key "$work/client.key"
     expect "no client certificate" 4 "UNAVAILABLE: .*a client certificate is demanded" "$CUZK" status \
-        --tls-ca "$work/ca.pem" --timeout 5
+        --tls-ca "$work/ca.pem" --timeout 300
     expect "a stranger's certificate" 4 "UNAVAILABLE: .*--tls-cert is not accepted" "$CUZK" status \
         --tls-ca "$work/ca.pem" --tls-cert "$work/stranger.pem" \
-        --tls-key "$work/stranger.key" --timeout 5
+        --tls-key "$work/stranger.key" --timeout 300
     expect "another authority" 4 "UNAVAILABLE: .*not signed by one of --tls-ca" "$CUZK" status \
-        --tls-ca "$work/other.pem" --timeout 5
+        --tls-ca "$work/other.pem" --timeout 300
     [ "$(wc -l <"$work/out")" = 1 ] || fail "more than a line"
     expect "wrong name" 4 "UNAVAILABLE: .*another name: .*--tls-name" "$CUZK" status --tls-ca "$work/ca.pem" --tls-name elsewhere \
-        --tls-cert "$work/client.pem" --tls-key "$work/client.key" --timeout 5
-    expect "plain text to TLS" 4 "UNAVAILABLE: .*TLS is spoken there" "$CUZK" status --timeout 5
+        --tls-cert "$work/client.pem" --tls-key "$work/client.key" --timeout 300
+    expect "plain text to TLS" 4 "UNAVAILABLE: .*TLS is spoken there" "$CUZK" status --timeout 300
     expect "half of a certificate" 2 "both of --tls-cert and --tls-key" "$CUZK" status --tls-ca "$work/ca.pem" \
         --tls-cert "$work/client.pem"
     stop "end of TLS"

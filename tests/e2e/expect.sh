@@ -13,14 +13,24 @@ expect() {
         cat "$work/out"
     fi
 }
-# wait_for TEXT [COUNT]: until the daemon's log has it
+# patient command...: its limit bounds a hang, on the slowest machine
+patient() { timeout -k 5 300 "$@"; }
+# wait_for TEXT [COUNT]: until the daemon's log has it; five minutes, as for all that has to come
 wait_for() {
-    for _ in $(seq 200); do
+    for _ in $(seq 6000); do
         [ "$(grep -c -e "$1" "$work/log")" -ge "${2:-1}" ] && return 0
         sleep 0.05
     done
     fail "the log never says: $1"
     cat "$work/log"
+    return 1
+}
+# until_true command...: as long; exit code
+until_true() {
+    for _ in $(seq 3000); do
+        "$@" >"$work/out" 2>&1 && return 0
+        sleep 0.1
+    done
     return 1
 }
 counts() {

@@ -31,19 +31,13 @@ cleanup() {
 }
 trap cleanup EXIT
 . "$(dirname "$0")/expect.sh"
-# until_true NAME command...: at most a minute
-until_true() {
+comes() { # NAME command...
     name=$1
     shift
-    for _ in $(seq 600); do
-        if "$@" >"$work/out" 2>&1; then
-            pass "$name"
-            return
-        fi
-        sleep 0.1
-    done
-    fail "$name"
-    cat "$work/out"
+    if until_true "$@"; then pass "$name"; else
+        fail "$name"
+        cat "$work/out"
+    fi
 }
 at() { # MACHINE command...
     machine=$1
@@ -56,10 +50,10 @@ start() { # MACHINE [OPTIONS]
     "$CUZK" daemon --journal "$work/$machine/journal.db" --listen "unix://$work/$machine.sock" \
         --srs.param_cache "$work/keys" --scheduler.express_workers false --gpus.gpu_threads 1 \
         --fleet.dsn "host=$work/pg user=cuzk dbname=postgres password=hush" --fleet.machine "$machine" \
-        --fleet.lease 1s "$@" >"$work/$machine.log" 2>&1 &
+        --fleet.lease 6s "$@" >"$work/$machine.log" 2>&1 &
     eval "pid_$machine=$!"
     daemons="$daemons $!"
-    until_true "$machine is up" at "$machine" status
+    comes "$machine is up" at "$machine" status
 }
 
 mkdir "$work/pg"
@@ -76,18 +70,18 @@ done
 
 start b --test-worker-fault "hang@h:1+"
 job=$(at b submit --request "$work/request1.json")
-until_true "the first machine stands still with a partition" sh -c \
+comes "the first machine stands still with a partition" sh -c \
     '"$0" status --connect "unix://$1/b.sock" | grep -q "^b .* 1  *0$"' "$CUZK" "$work"
 for i in 2 3; do at b submit --request "$work/request$i.json" >/dev/null || fail "submitted behind it"; done
 start a
 start c
-until_true "all machines are seen" sh -c \
+comes "all machines are seen" sh -c \
     '[ "$("$0" status --connect "unix://$1/a.sock" | grep -c "^[abc]  .* s ago ")" = 3 ]' "$CUZK" "$work"
 expect "a password is not shown" 0 '^fleet.dsn *= "..."' sh -c \
     'printf "fleet.dsn = \"password=hush\"\n" >"$1/x.toml" && "$0" config check "$1/x.toml"' "$CUZK" "$work"
 same=$(at c submit --request "$work/request1.json")
 if [ "$job" = "$same" ]; then pass "one request is one job everywhere"; else fail "one request is one job: $job, $same"; fi
-until_true "the others prove the rest" sh -c \
+comes "the others prove the rest" sh -c \
     '"$0" metrics --connect "unix://$1/c.sock" | awk "/^cuzk_fleet_machine_proved_total/ { n += \$2 } END { exit n != 2 }"' "$CUZK" "$work"
 eval "kill -9 \$pid_b"
 expect "awaited elsewhere" 0 "" at c await "$job" -o "$work/proof"
@@ -96,10 +90,10 @@ expect "the same proof here" 0 "" at a await "$job" -o "$work/proof2"
 cmp -s "$work/proof" "$work/proof2" && pass "proofs are equal" || fail "proofs are equal"
 
 database stop
-until_true "the loss is told" sh -c '"$0" status --json --connect "unix://$1/a.sock" | grep -q "\"reachable\": false"' "$CUZK" "$work"
+comes "the loss is told" sh -c '"$0" status --json --connect "unix://$1/a.sock" | grep -q "\"reachable\": false"' "$CUZK" "$work"
 expect "no new work" 4 "UNAVAILABLE: .*out of reach" at a submit --request "$work/request1.json" --request-id later
 database start
-until_true "new work again" at a submit --request "$work/request1.json" --request-id later -o "$work/proof3"
+comes "new work again" at a submit --request "$work/request1.json" --request-id later -o "$work/proof3"
 expect "its proof verifies" 0 "" "$CUZK" verify --request "$work/request1.json" --params "$work/keys" "$work/proof3"
 for machine in a c; do
     eval "pid=\$pid_$machine"

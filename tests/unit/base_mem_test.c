@@ -347,7 +347,7 @@ static void test_retire_fences(void) {
     give(r, 1, true);
     give(r, 2, false); /* overtakes the one that waits */
     give(r, 4, true);
-    for (int i = 0; i < 2000 && n_released < 1; i++) usleep(1000);
+    for (int i = 0; i < 300000 && n_released < 1; i++) usleep(1000);
     usleep(5000);
     ZK_CHECK(n_released == 1 && zk_retire_get_stats(r).pending_bytes == 5);
     fence_open = 1;

@@ -126,9 +126,31 @@ static inline void test_submit(zk_submitted *s, zk_engine *engine, const zk_requ
     ZK_CHECK_OK(zk_engine_submit_request(s, engine, request, &err), err);
 }
 
+/* A test does not depend on how fast the machine is: it waits for what must come, and the limit bounds a hang alone. */
+enum { TEST_HANG_S = 300 * ZK_TEST_PATIENCE };
+#define TEST_UNTIL(cond)                                                                                               \
+    do {                                                                                                               \
+        uint64_t end_ns_ = zk_now_ns() + TEST_HANG_S * ZK_SECOND_NS;                                                   \
+        while (!(cond)) {                                                                                              \
+            ZK_CHECKF(zk_now_ns() < end_ns_, "%s does not come", #cond);                                               \
+            usleep(2000);                                                                                              \
+        }                                                                                                              \
+    } while (0)
+
+/* What workers with the fault "hold@..." wait for: they go on when they are let go. */
+static inline const char *test_hold(void) {
+    cuzk_err err = {0};
+    const char *path = test_path("hold");
+    ZK_CHECK_OK(zk_file_write(path, "", 0, &err), err);
+    setenv("CUZK_TEST_HOLD", path, 1);
+    return path;
+}
+static inline void test_let_go(void) { unlink(test_path("hold")); }
+
 static inline void test_await(zk_result *result, zk_engine *engine, const char *job_id) {
     cuzk_err err = {0};
-    ZK_CHECK_OK(zk_engine_await(result, engine, job_id, 120000 * ZK_TEST_PATIENCE, NULL, NULL, &err), err);
+    ZK_CHECK_OK(zk_engine_await(result, engine, job_id, TEST_HANG_S * 1000, NULL, NULL, &err), err);
+    ZK_CHECKF(result->outcome != ZK_OUTCOME_TIMEOUT, "%s does not end", job_id);
 }
 
 /* The proof holds for the request, by the key of the file. */
@@ -174,6 +196,21 @@ static inline zk_engine_status *test_status(zk_engine *engine) {
     cuzk_err err = {0};
     ZK_CHECK_OK(zk_engine_get_status(&status, engine, &err), err);
     return status;
+}
+
+/* Proves the request until the condition holds: a worker that came late, or had to stand aside, found nothing left to
+ * do the first time. Returns how often. */
+static inline unsigned test_prove_until(zk_engine *engine, const zk_request *request,
+                                        bool (*holds)(const zk_engine_status *status)) {
+    for (unsigned n = 1; n <= 50; n++) {
+        zk_request nameless = test_as(request, "", request->priority);
+        test_prove_request(engine, &nameless);
+        zk_engine_status *status = test_status(engine);
+        bool yes = holds(status);
+        zk_engine_status_destroy(status);
+        if (yes) return n;
+    }
+    ZK_FAIL_CASE("the work is never shared");
 }
 
 /* What a fault of the workers has cost the engine so far. */

@@ -60,15 +60,19 @@ static void test_none(void) {
     zk_engine_destroy(engine);
 }
 
+static bool is_shared(const zk_engine_status *st) {
+    return st->workers[0].n_proved > 0 && st->workers[1].n_proved > 0 && st->n_prepared_ahead > 0;
+}
+
 /* Two devices share the partitions of a job; inputs are made ahead, the check runs beside; figures are there. */
 static void test_prove(void) {
     zk_engine *engine = NULL;
     cuzk_err err = {0};
     const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 12);
     ZK_CHECK_OK(create(&engine, "prove", "auto", &err), err);
-    test_prove_request(engine, request);
+    unsigned n = test_prove_until(engine, request, is_shared);
     zk_engine_status *st = test_status(engine);
-    ZK_CHECK(st->n_workers == 3 && st->n_completed == 1);
+    ZK_CHECK(st->n_workers == 3 && st->n_completed == n);
     for (unsigned i = 0; i < 2; i++) {
         const zk_worker_view *w = &st->workers[i];
         ZK_CHECK(strcmp(w->device_kind, "cuda") == 0 && w->device_ordinal == i && !w->checks_only);
@@ -186,17 +190,8 @@ static void test_preload_all(void) {
     zk_engine_destroy(engine);
 }
 
-/* How many workers are in the stage, once one is and others had time to follow. */
 static unsigned n_in_stage(zk_engine *engine, const char *stage) {
     unsigned n = 0;
-    for (unsigned i = 0; i < 3000 && !n; i++) {
-        usleep(10000);
-        zk_engine_status *st = test_status(engine);
-        for (size_t k = 0; k < st->n_workers; k++) n += strcmp(st->workers[k].stage, stage) == 0;
-        zk_engine_status_destroy(st);
-    }
-    usleep(700000);
-    n = 0;
     zk_engine_status *st = test_status(engine);
     for (size_t k = 0; k < st->n_workers; k++) n += strcmp(st->workers[k].stage, stage) == 0;
     zk_engine_status_destroy(st);
@@ -214,6 +209,8 @@ static void count_stuck(const zk_engine_options *options, const char *stage, uns
         zk_request request = test_as(test_request(ZK_KIND_WINDOW, "a", 12), "", ZK_PRIORITY_NORMAL);
         test_submit(&s[i], engine, &request);
     }
+    TEST_UNTIL(n_in_stage(engine, stage) >= expected);
+    usleep(700000); /* for more to come */
     unsigned n = n_in_stage(engine, stage);
     ZK_CHECKF(n == expected, "%u workers in %s, expected %u", n, stage, expected);
     for (unsigned i = 0; i < n_jobs; i++) ZK_CHECK_OK(zk_engine_cancel(&was, engine, s[i].job_id, &err), err);
@@ -256,6 +253,13 @@ typedef struct order {
 } order;
 static order ends = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+static unsigned n_ended(void) {
+    pthread_mutex_lock(&ends.lock);
+    unsigned n = ends.n;
+    pthread_mutex_unlock(&ends.lock);
+    return n;
+}
+
 static void note_end(void *ctx, const zk_result *result) {
     pthread_mutex_lock(&ends.lock);
     if (result->outcome == ZK_OUTCOME_COMPLETED) ends.ended[ends.n++] = *(const char *)ctx;
@@ -281,15 +285,9 @@ static void batch_of(uint32_t max, const char *expected) {
         test_submit(&s, engine, &request);
         ZK_CHECK_OK(zk_engine_watch(NULL, engine, s.job_id, note_end, (void *)(uintptr_t)names[i], &err), err);
     }
-    unsigned n = 0;
-    for (unsigned i = 0; i < 3000 && n < 5; i++) {
-        usleep(10000);
-        pthread_mutex_lock(&ends.lock);
-        n = ends.n;
-        pthread_mutex_unlock(&ends.lock);
-    }
+    TEST_UNTIL(n_ended() == 5);
     ends.ended[5] = 0;
-    ZK_CHECKF(n == 5 && strcmp(ends.ended, expected) == 0, "at most %u: %s, expected %s", max, ends.ended, expected);
+    ZK_CHECKF(strcmp(ends.ended, expected) == 0, "at most %u: %s, expected %s", max, ends.ended, expected);
     zk_engine_destroy(engine);
 }
 

@@ -7,12 +7,12 @@ static void test_kills(void) {
     enum { N = 8, N_HOSTS = 2 };
     const char *more = getenv("CUZK_ENGINE_KILLS"), *const names[N_HOSTS] = {"b", "c"};
     unsigned n_kills = more ? (unsigned)atoi(more) : 20;
-    zk_engine *a = fleet_engine("kills", "a", NULL);
+    zk_engine *a = lease_engine("kills", "a", NULL, 1000); /* leases end: a kill leaves one behind */
     zk_submitted s[N];
     zk_result result;
     pid_t hosts[N_HOSTS];
     uint64_t seed = 5;
-    for (size_t i = 0; i < N_HOSTS; i++) hosts[i] = start_host("kills", names[i], "");
+    for (size_t i = 0; i < N_HOSTS; i++) hosts[i] = start_host("kills", names[i], "", 1000);
     for (unsigned i = 0; i < N || i < n_kills; i++) {
         char id[16];
         snprintf(id, sizeof id, "kills-%u", i % N);
@@ -22,7 +22,7 @@ static void test_kills(void) {
         size_t k = zk_test_rand(&seed) % N_HOSTS;
         if (i >= n_kills) continue;
         kill_host(hosts[k]);
-        hosts[k] = start_host("kills", names[k], "");
+        hosts[k] = start_host("kills", names[k], "", 1000);
     }
     for (size_t i = 0; i < N; i++) {
         zk_request request = window_request("");

@@ -196,15 +196,22 @@ static void test_wrong_file(void) {
     }
 }
 
-/* The worker's device does something to the key file, or takes its time, before each section is loaded. */
+/* The worker's device does something to the key file, or waits until somebody has seen how far it is, before each
+ * section is loaded. */
 static cuzk_status (*real_points_load)(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
                                        zk_backend *backend, const zk_points_source *source, cuzk_err *err);
 
-static cuzk_status slow_points_load(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
+static cuzk_status hurt_points_load(zk_resident_points **full, zk_resident_points **bits, zk_points_fault *fault,
                                     zk_backend *backend, const zk_points_source *source, cuzk_err *err) {
     const char *path = getenv("CUZK_TEST_SHRINK");
     if (path && truncate(path, atol(getenv("CUZK_TEST_SHRINK_TO"))) != 0) abort();
-    if (!path) usleep(300000);
+    const char *gate = getenv("CUZK_TEST_GATE"); /* one file a step: let go as soon as it is there */
+    static unsigned n;
+    for (char file[600]; gate; usleep(2000)) {
+        snprintf(file, sizeof file, "%s-%u", gate, n);
+        if (access(file, F_OK) == 0) break;
+    }
+    n++;
     return real_points_load(full, bits, fault, backend, source, err);
 }
 
@@ -212,7 +219,7 @@ static void change_backend(zk_backend *backend) {
     static zk_residency_ops residency;
     residency = *backend->residency;
     real_points_load = residency.points_load;
-    residency.points_load = slow_points_load;
+    residency.points_load = hurt_points_load;
     backend->residency = &residency;
 }
 
@@ -251,16 +258,20 @@ static void *preload_in_thread(void *engine) {
     return preload(engine, "winning-2k", &err) == CUZK_OK ? engine : NULL;
 }
 
+/* Each section waits until the progress before it was seen. */
 static void test_progress(void) {
     zk_engine_options options = test_options("progress");
     options.devices = "0";
+    setenv("CUZK_TEST_GATE", test_path("gate"), 1);
     zk_engine *engine = test_engine(&options);
     pthread_t thread;
     void *good = NULL;
     uint64_t total = srs_of(engine, "winning-2k").bytes, seen = 0, n_seen = 0;
+    uint64_t end_ns = zk_now_ns() + TEST_HANG_S * ZK_SECOND_NS;
     ZK_CHECK(total > 0 && pthread_create(&thread, NULL, preload_in_thread, engine) == 0);
-    for (unsigned i = 0; i < 3000; i++) {
-        usleep(10000);
+    for (unsigned step = 0;; usleep(2000)) {
+        ZK_CHECKF(zk_now_ns() < end_ns, "step %u: %llu of %llu", step, (unsigned long long)seen,
+                  (unsigned long long)total);
         zk_srs_view v = srs_of(engine, "winning-2k");
         if (v.tier == ZK_SRS_HOT) break;
         if (!v.loading || !v.load_total_bytes) continue;
@@ -268,25 +279,29 @@ static void test_progress(void) {
         ZK_CHECKF(v.load_total_bytes == total && v.load_done_bytes <= total, "%llu of %llu, the file has %llu",
                   (unsigned long long)v.load_done_bytes, (unsigned long long)v.load_total_bytes,
                   (unsigned long long)total);
+        if (step && v.load_done_bytes <= seen) continue;
         n_seen += v.load_done_bytes > seen;
-        if (v.load_done_bytes > seen) seen = v.load_done_bytes;
+        seen = v.load_done_bytes;
+        char file[32];
+        snprintf(file, sizeof file, "gate-%u", step++);
+        write_text(test_path(file), "");
     }
     pthread_join(thread, &good);
+    unsetenv("CUZK_TEST_GATE");
     ZK_CHECK(good == engine);
     ZK_CHECKF(n_seen >= 3 && seen > total / 2, "%llu steps, up to %llu of %llu", (unsigned long long)n_seen,
               (unsigned long long)seen, (unsigned long long)total);
     zk_engine_destroy(engine);
 }
 
-static zk_srs_view await_tier(zk_engine *engine, const char *id, zk_srs_tier tier, bool locked) {
+static bool is_in_tier(zk_srs_view *v, zk_engine *engine, const char *id, zk_srs_tier tier) {
+    *v = srs_of(engine, id);
+    return v->tier == tier;
+}
+
+static zk_srs_view await_tier(zk_engine *engine, const char *id, zk_srs_tier tier) {
     zk_srs_view v = {.circuit_id = ""};
-    for (unsigned i = 0; i < 600; i++) {
-        v = srs_of(engine, id);
-        if (v.tier == tier && v.locked == locked) return v;
-        usleep(10000);
-    }
-    ZK_FAIL_CASE("%s: tier %d%s, expected %d%s", id, (int)v.tier, v.locked ? " locked" : "", (int)tier,
-                 locked ? " locked" : "");
+    TEST_UNTIL(is_in_tier(&v, engine, id, tier));
     return v;
 }
 
@@ -303,16 +318,16 @@ static void test_tiers(void) {
     ZK_CHECK_OK(preload(engine, "winning-2k", &err), err);
     ZK_CHECK(srs_of(engine, "winning-2k").tier == ZK_SRS_HOT);
     ZK_CHECK_OK(preload(engine, "wpost-2k", &err), err);
-    zk_srs_view v = await_tier(engine, "winning-2k", ZK_SRS_WARM, false);
-    ZK_CHECK(v.bytes == file_bytes && v.n_workers == 0 && v.evictable);
+    zk_srs_view v = await_tier(engine, "winning-2k", ZK_SRS_WARM);
+    ZK_CHECK(v.bytes == file_bytes && v.n_workers == 0 && v.evictable && !v.locked);
     ZK_CHECK(srs_of(engine, "wpost-2k").tier == ZK_SRS_HOT);
     /* to evict is to let go of the memory, wherever it is */
     ZK_CHECK_OK(zk_engine_evict(&was, &bytes, engine, "winning-2k", &err), err);
     ZK_CHECK(!was && bytes == 0);
-    await_tier(engine, "winning-2k", ZK_SRS_COLD, false);
+    await_tier(engine, "winning-2k", ZK_SRS_COLD);
     ZK_CHECK_OK(zk_engine_evict(&was, &bytes, engine, "wpost-2k", &err), err);
     ZK_CHECK(was);
-    await_tier(engine, "wpost-2k", ZK_SRS_COLD, false);
+    await_tier(engine, "wpost-2k", ZK_SRS_COLD);
     zk_engine_destroy(engine);
     options.warm = ZK_WARM_OFF;
     engine = test_engine(&options);
@@ -342,8 +357,11 @@ static void test_resident(void) {
     engine = test_engine(&options);
     ZK_CHECK_OK(preload(engine, "winning-2k", &err), err);
     ZK_CHECK_OK(preload(engine, "wpost-2k", &err), err); /* winning-2k is not hot any more */
-    usleep(2500000);
-    zk_srs_view v = srs_of(engine, "winning-2k");
+    zk_srs_view v = await_tier(engine, "winning-2k", ZK_SRS_WARM);
+    for (unsigned i = 0; i < 25 && !v.locked; i++) { /* in the next round */
+        usleep(100000);
+        v = srs_of(engine, "winning-2k");
+    }
     zk_engine_status *st = test_status(engine);
     ZK_CHECK(st->memory_reserved_bytes <= options.memory_budget_bytes);
     zk_engine_status_destroy(st);
@@ -362,7 +380,7 @@ static void test_min_idle(void) {
     cuzk_err err = {0};
     const zk_request *request = test_request(ZK_KIND_WINDOW, "a", 1); /* the memory of this process counts */
     options.memory_budget_bytes = test_budget_for_one(&options, false);
-    options.eviction_min_idle_ms = 60000;
+    options.eviction_min_idle_ms = 86400000;
     zk_engine *engine = test_engine(&options);
     ZK_CHECK_OK(preload(engine, "winning-2k", &err), err);
     ZK_CHECK(preload(engine, "wpost-2k", &err) == CUZK_EXHAUSTED);

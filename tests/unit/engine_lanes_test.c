@@ -15,21 +15,23 @@ static zk_engine *open_engine(const char *name, const char *fault, zk_engine_opt
 static const zk_request *window(void) { return test_request(ZK_KIND_WINDOW, "lanes", 12); }
 enum { N_PARTITIONS = 6 };
 
-/* Polls until the condition holds of a status. */
-static bool eventually(zk_engine *engine, bool (*holds)(const zk_engine_status *st)) {
-    for (unsigned i = 0; i < 4000; i++) {
-        zk_engine_status *st = test_status(engine);
-        bool yes = holds(st);
-        zk_engine_status_destroy(st);
-        if (yes) return true;
-        usleep(5000);
-    }
-    return false;
+static bool now(zk_engine *engine, bool (*holds)(const zk_engine_status *st)) {
+    zk_engine_status *st = test_status(engine);
+    bool yes = holds(st);
+    zk_engine_status_destroy(st);
+    return yes;
 }
 
 static bool proves(const zk_worker_view *w) { return w->partition >= 0 && strcmp(w->stage, "msm") == 0; }
+/* After the first, which loads the keys: each stands still in its MSM. */
+static const char both_held[] = "hold@msm:2+";
 static bool both_prove(const zk_engine_status *st) {
     return st->n_workers > SECOND && proves(&st->workers[0]) && proves(&st->workers[SECOND]);
+}
+
+static bool is_shared(const zk_engine_status *st) {
+    return st->n_workers > SECOND && st->workers[0].n_proved > 0 && st->workers[SECOND].n_proved > 0 &&
+           st->n_prepared_ahead > 0;
 }
 
 static void test_side_by_side(void) {
@@ -41,12 +43,14 @@ static void test_side_by_side(void) {
     engine = open_engine("beside", NULL, &options);
     test_prove_to(proof, engine, window());
     ZK_CHECK_MEM(proof, expected, sizeof expected);
+    unsigned n_jobs = 1 + test_prove_until(engine, window(), is_shared);
     zk_engine_status *st = test_status(engine);
     ZK_CHECKF(st->n_workers == 3, "%zu workers", st->n_workers);
     const zk_worker_view *first = &st->workers[0], *second = &st->workers[SECOND];
     ZK_CHECK(first->process == first->id && second->process == first->id && second->id != first->id);
     ZK_CHECK(first->pid > 0 && second->pid == first->pid && strcmp(first->device, second->device) == 0);
-    ZK_CHECKF(first->n_proved > 0 && second->n_proved > 0 && first->n_proved + second->n_proved == N_PARTITIONS,
+    ZK_CHECKF(first->n_proved > 0 && second->n_proved > 0 &&
+                  first->n_proved + second->n_proved == n_jobs * N_PARTITIONS,
               "%llu and %llu", (unsigned long long)first->n_proved, (unsigned long long)second->n_proved);
     ZK_CHECK(second->device_reserved_bytes == 0 && second->rss_bytes == 0); /* the first one has the process's */
     ZK_CHECKF(st->n_prepared_ahead > 0, "%llu", (unsigned long long)st->n_prepared_ahead);
@@ -101,20 +105,26 @@ static void test_one_lane(void) {
     }
 }
 
+static bool second_proved(const zk_engine_status *st) { return st->workers[SECOND].n_proved > 0; }
+
 /* The process dies with two partitions in it: both are proved once more, each alone. */
 static void test_killed(void) {
     zk_engine_options options;
-    zk_engine *engine = open_engine("killed", NULL, &options);
+    test_hold();
+    zk_engine *engine = open_engine("killed", both_held, &options);
     zk_submitted s;
     zk_result result = {0};
     test_submit(&s, engine, window());
-    ZK_CHECK(eventually(engine, both_prove));
+    TEST_UNTIL(now(engine, both_prove));
     zk_engine_status *st = test_status(engine);
     int pid = st->workers[0].pid;
     zk_engine_status_destroy(st);
     ZK_CHECK(pid > 0 && kill(pid, SIGKILL) == 0);
     unsigned alone = 0;
+    uint64_t end_ns = zk_now_ns() + TEST_HANG_S * ZK_SECOND_NS;
     for (bool over = false; !over;) {
+        ZK_CHECK(zk_now_ns() < end_ns);
+        if (alone) test_let_go(); /* the second of the two stands still, too */
         st = test_status(engine);
         over = st->n_jobs == 0;
         for (size_t k = 0; k < st->n_workers && !over; k++) {
@@ -134,8 +144,8 @@ static void test_killed(void) {
     st = test_status(engine);
     ZK_CHECKF(st->n_worker_crashes == 1 && st->n_retries == 2, "%llu crashes, %llu retries",
               (unsigned long long)st->n_worker_crashes, (unsigned long long)st->n_retries);
-    ZK_CHECK(st->workers[SECOND].n_proved > 0);
     zk_engine_status_destroy(st);
+    test_prove_until(engine, window(), second_proved); /* both lanes go on */
     zk_engine_destroy(engine);
 }
 
@@ -180,6 +190,8 @@ static void test_cancel(void) {
     options.devices = "0";
     options.worker_threads = 2;
     options.max_job_in_flight = 1; /* so that two jobs are in work */
+    options.worker_fault = both_held;
+    test_hold();
     zk_engine *engine = test_engine(&options);
     cuzk_err err = {0};
     zk_submitted a, b;
@@ -187,13 +199,14 @@ static void test_cancel(void) {
     const zk_request *other = test_request(ZK_KIND_WINDOW, "other", 12);
     test_submit(&a, engine, window());
     test_submit(&b, engine, other);
-    ZK_CHECK(eventually(engine, two_jobs));
+    TEST_UNTIL(now(engine, two_jobs));
     bool was = false;
     ZK_CHECK_OK(zk_engine_cancel(&was, engine, a.job_id, &err), err);
     ZK_CHECK(was);
     test_await(&result, engine, a.job_id);
     ZK_CHECK(result.outcome == ZK_OUTCOME_CANCELLED);
     zk_result_clear(&result);
+    test_let_go();
     test_await(&result, engine, b.job_id);
     test_verify(other, &result);
     zk_result_clear(&result);
@@ -207,7 +220,8 @@ static void test_cancel(void) {
 /* Keys of another circuit are loaded between proofs of two lanes, and evicted. */
 static void test_circuits(void) {
     zk_engine_options options;
-    zk_engine *engine = open_engine("circuits", NULL, &options);
+    test_hold();
+    zk_engine *engine = open_engine("circuits", both_held, &options);
     cuzk_err err = {0};
     zk_submitted s[4];
     zk_result result = {0};
@@ -216,11 +230,12 @@ static void test_circuits(void) {
                                      test_request(ZK_KIND_WINNING, "lanes too", 1)};
     bool was = false;
     uint64_t freed = 0;
-    for (unsigned i = 0; i < 2; i++) test_submit(&s[i], engine, requests[i]);
-    ZK_CHECK(eventually(engine, both_prove));
+    test_submit(&s[0], engine, requests[0]);
+    TEST_UNTIL(now(engine, both_prove));
     ZK_CHECK(zk_engine_evict(&was, &freed, engine, "wpost-2k", &err) == CUZK_EXHAUSTED);
     zk_err_reset(&err);
-    for (unsigned i = 2; i < 4; i++) test_submit(&s[i], engine, requests[i]);
+    for (unsigned i = 1; i < 4; i++) test_submit(&s[i], engine, requests[i]);
+    test_let_go();
     for (unsigned i = 0; i < 4; i++) {
         test_await(&result, engine, s[i].job_id);
         test_verify(requests[i], &result);

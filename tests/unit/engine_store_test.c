@@ -224,7 +224,7 @@ static void check_refused(const zk_engine_options *options, const char *name, co
 static void test_not_files(void) {
     const char *const suffixes[] = {"", "-wal", "-shm", ".lock", ".keys"};
     char path[512], name[600];
-    alarm(60); /* for a wait */
+    alarm(600); /* for a wait */
     for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
         snprintf(path, sizeof path, "%s%zu", test_path("kind"), i);
         snprintf(name, sizeof name, "%s%s", path, suffixes[i]);

@@ -49,7 +49,7 @@ static inline pid_t pg_spawn(const char *const *argv) {
 
 static inline const char *pg_base_dsn(void) {
     static char dsn[128];
-    snprintf(dsn, sizeof dsn, "host=%s user=cuzk dbname=postgres", pg_dir);
+    snprintf(dsn, sizeof dsn, "host=%s user=cuzk dbname=postgres connect_timeout=120", pg_dir);
     return dsn;
 }
 
@@ -70,7 +70,7 @@ static inline void pg_start(void) {
                                 NULL};
     pg_pid = pg_spawn(argv);
     for (unsigned i = 0; PQping(pg_base_dsn()) != PQPING_OK; i++) {
-        if (i > 1000 || waitpid(pg_pid, NULL, WNOHANG) == pg_pid) {
+        if (i > 15000 || waitpid(pg_pid, NULL, WNOHANG) == pg_pid) {
             fprintf(stderr, "the server does not start, see %s\n", pg_path("log"));
             exit(2);
         }

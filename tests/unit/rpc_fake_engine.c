@@ -67,7 +67,7 @@ void fake_meet(zk_engine *e, unsigned n) {
 
 static bool has_met(zk_engine *e) {
     atomic_fetch_add(&e->n_met, 1);
-    for (int i = 0; i < 5000 && atomic_load(&e->n_met) < atomic_load(&e->n_to_meet); i++) usleep(1000);
+    for (int i = 0; i < 120000 && atomic_load(&e->n_met) < atomic_load(&e->n_to_meet); i++) usleep(1000);
     return atomic_load(&e->n_met) >= atomic_load(&e->n_to_meet);
 }
 
@@ -123,6 +123,15 @@ zk_outcome fake_outcome(zk_engine *e, size_t i) {
     zk_outcome outcome = e->jobs[i]->outcome;
     pthread_mutex_unlock(&e->mutex);
     return outcome;
+}
+
+size_t fake_index_of(zk_engine *e, const char *request_id) {
+    size_t i = 0;
+    pthread_mutex_lock(&e->mutex);
+    while (i < e->n_jobs && strcmp(e->jobs[i]->request_id, request_id) != 0) i++;
+    size_t found = i < e->n_jobs ? i : SIZE_MAX;
+    pthread_mutex_unlock(&e->mutex);
+    return found;
 }
 
 static fake_job *find(zk_engine *e, const char *job_id) {

@@ -25,7 +25,8 @@ typedef struct fake_job {
 zk_engine *fake_create(void);
 void fake_destroy(zk_engine *engine);
 size_t fake_n_jobs(zk_engine *engine);
-fake_job *fake_job_at(zk_engine *engine, size_t i); /* its outcome changes: see below */
+size_t fake_index_of(zk_engine *engine, const char *request_id); /* SIZE_MAX: it did not come */
+fake_job *fake_job_at(zk_engine *engine, size_t i);              /* its outcome changes: see below */
 zk_outcome fake_outcome(zk_engine *engine, size_t i);
 void fake_finish(zk_engine *engine, const char *job_id, zk_outcome outcome, const char *message);
 size_t fake_n_watches(zk_engine *engine);
