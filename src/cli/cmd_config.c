@@ -7,14 +7,28 @@
 #include "cli/output.h"
 #include "config/config.h"
 
-typedef struct warnings {
-    char *texts[256];
-    size_t n;
-} warnings;
+/* Warnings are told at the end, errors as they come, but for the last: with that the command fails. */
+typedef struct findings {
+    const cli_command *command;
+    char *warnings[256];
+    size_t n_warnings;
+    cuzk_err last;
+} findings;
 
 static void keep_warning(void *ctx, const char *text) {
-    warnings *w = ctx;
-    if (w->n < 256 && asprintf(&w->texts[w->n], "%s", text) >= 0) w->n++;
+    findings *f = ctx;
+    if (f->n_warnings < 256 && asprintf(&f->warnings[f->n_warnings], "%s", text) >= 0) f->n_warnings++;
+}
+
+static void print_last(const findings *f) {
+    if (f->last.message[0]) fprintf(stderr, "cuzk %s: %s\n", f->command->name, f->last.message);
+}
+
+static void tell_error(void *ctx, const char *text) {
+    findings *f = ctx;
+    print_last(f);
+    zk_err_reset(&f->last);
+    (void)ZK_FAIL(&f->last, CUZK_BAD_INPUT, "%s", text);
 }
 
 /* Calls put for each key that has an effect. */
@@ -47,7 +61,8 @@ static int run_check(const cli_command *self, int argc, char **argv) {
     cuzk_err err = {0};
     cuzk_status status = CUZK_OK;
     zk_config *config = NULL;
-    warnings w = {0};
+    findings f = {.command = self};
+    size_t n_errors = 0;
     cli_option options[] = {
         {"json", NULL, CLI_FLAG, &json_wanted, "one JSON object on standard output"},
         {"environment", NULL, CLI_FLAG, &environment, "take the variables CUZK_... into account too"},
@@ -56,26 +71,33 @@ static int run_check(const cli_command *self, int argc, char **argv) {
     ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options), CLI_ALL(positionals)}, self, argc, argv, &err));
     if (help) goto out;
     ZK_GOTO(zk_config_create(&config, &err));
-    ZK_GOTO(zk_config_read_file(config, path, keep_warning, &w, &err));
-    if (environment) ZK_GOTO(zk_config_read_environment(config, environ, keep_warning, &w, &err));
-    ZK_GOTO(zk_config_check(config, keep_warning, &w, &err));
+    status = zk_config_judge(&n_errors, config, path, environment ? environ : NULL, keep_warning, tell_error, &f, &err);
+    if (status != CUZK_OK) {
+        print_last(&f);
+        goto out;
+    }
+    if (n_errors) {
+        err = f.last;
+        status = CUZK_BAD_INPUT;
+        goto out;
+    }
     if (json_wanted) {
         zk_json_writer *json = cli_json_begin();
         zk_json_begin_object(json, "values");
         status = each_value(config, put_value, json, &err);
         zk_json_end(json);
         zk_json_begin_array(json, "warnings");
-        for (size_t i = 0; i < w.n; i++) zk_json_put_string(json, NULL, w.texts[i]);
+        for (size_t i = 0; i < f.n_warnings; i++) zk_json_put_string(json, NULL, f.warnings[i]);
         zk_json_end(json);
         cuzk_status written = cli_json_end(json, &err);
         if (status == CUZK_OK) status = written;
     } else {
         ZK_GOTO(each_value(config, print_value, NULL, &err));
-        for (size_t i = 0; i < w.n; i++) fprintf(stderr, "warning: %s\n", w.texts[i]);
+        for (size_t i = 0; i < f.n_warnings; i++) fprintf(stderr, "warning: %s\n", f.warnings[i]);
     }
 out:
     zk_config_destroy(config);
-    for (size_t i = 0; i < w.n; i++) free(w.texts[i]);
+    for (size_t i = 0; i < f.n_warnings; i++) free(f.warnings[i]);
     return cli_report(self, status, &err);
 }
 
@@ -87,7 +109,9 @@ static int run_sample(const cli_command *self, int argc, char **argv) {
     return cli_report(self, status, &err);
 }
 
-const cli_command cli_config_check = {"config check", "checks a settings file and shows what it means", run_check,
-                                      "Unknown and deprecated keys are accepted with a warning that names them."};
+const cli_command cli_config_check = {
+    "config check", "checks a settings file and shows what it means", run_check,
+    "Each error is told, in the order of the file. Unknown and deprecated keys are accepted with a warning that\n"
+    "names them."};
 const cli_command cli_config_sample = {"config sample", "prints a settings file with all keys and their defaults",
                                        run_sample, NULL};

@@ -1,5 +1,6 @@
 /* What no single key of the settings can tell. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "config/address.h"
@@ -9,23 +10,31 @@ typedef struct checker {
     const zk_config *config;
     zk_config_warn_fn warn;
     void *ctx;
+    zk_config_errors *errors;
 } checker;
 
 static const char *source_of(const checker *k, const char *name) { return k->config->sources[zk_config_find(name)]; }
 
-/* Puts in front of a failure where the key was set. */
+/* Of a failure that the key's value is to blame for: where it was set. */
 static cuzk_status of_key(const checker *k, const char *name, cuzk_status status, cuzk_err *err) {
-    if (status != CUZK_OK) zk_err_prefix(err, "%s: %s", source_of(k, name), name);
-    return status;
+    if (status == CUZK_OK) return CUZK_OK;
+    const char *source = source_of(k, name), *line = strrchr(source, ':');
+    zk_err_prefix(err, "%s: %s", source, name);
+    return zk_config_note(k->errors, line ? (unsigned)strtoul(line + 1, NULL, 10) : 0, status, err);
 }
 
 static cuzk_status check_listen(const checker *k, cuzk_err *err) {
     const zk_config_list *listen = &k->config->daemon.listen;
     bool tls = k->config->daemon.tls_certificate[0] != 0, has_tcp = false;
     zk_address a;
-    if (listen->n == 0) return ZK_FAIL(err, CUZK_BAD_INPUT, "found no address, expected at least one");
+    if (listen->n == 0)
+        return of_key(k, "daemon.listen", ZK_FAIL(err, CUZK_BAD_INPUT, "found no address, expected at least one"), err);
     for (size_t i = 0; i < listen->n; i++) {
-        ZK_TRY(zk_address_parse(&a, listen->items[i], err));
+        cuzk_status status = zk_address_parse(&a, listen->items[i], err);
+        if (status != CUZK_OK) {
+            ZK_TRY(of_key(k, "daemon.listen", status, err));
+            continue;
+        }
         has_tcp |= !a.is_unix;
         if (!tls && !a.is_loopback)
             zk_config_say(k->warn, k->ctx, "%s: %s is served without TLS to everybody who can reach it",
@@ -63,10 +72,13 @@ static bool is_device(const char *text, bool alone) {
 static cuzk_status check_devices(const checker *k, cuzk_err *err) {
     const zk_config_list *devices = &k->config->gpus.devices;
     for (size_t i = 0; i < devices->n; i++)
-        if (!is_device(devices->items[i], devices->n == 1))
-            return ZK_FAIL(err, CUZK_BAD_INPUT,
-                           "found \"%.40s\", expected ordinals of devices (0, 1 ...), cuda:N, cpu, or auto alone",
-                           devices->items[i]);
+        if (!is_device(devices->items[i], devices->n == 1)) {
+            cuzk_status status =
+                ZK_FAIL(err, CUZK_BAD_INPUT,
+                        "found \"%.40s\", expected ordinals of devices (0, 1 ...), cuda:N, cpu, or auto alone",
+                        devices->items[i]);
+            ZK_TRY(of_key(k, "gpus.devices", status, err));
+        }
     return CUZK_OK;
 }
 
@@ -83,16 +95,22 @@ static void warn_of_workers(const checker *k) {
 }
 
 cuzk_status zk_config_check(const zk_config *c, zk_config_warn_fn warn, void *ctx, cuzk_err *err) {
-    const checker k = {c, warn, ctx};
+    return zk_config_note_check(NULL, c, warn, ctx, err);
+}
+
+cuzk_status zk_config_note_check(zk_config_errors *errors, const zk_config *c, zk_config_warn_fn warn, void *ctx,
+                                 cuzk_err *err) {
+    const checker k = {c, warn, ctx, errors};
+    bool all_known = !errors || errors->n == 0; /* else a value that contradicts another may be meant otherwise */
     zk_address a;
-    ZK_TRY(of_key(&k, "daemon.listen", check_listen(&k, err), err));
+    ZK_TRY(check_listen(&k, err));
     if (c->daemon.status_listen[0])
         ZK_TRY(of_key(&k, "daemon.status_listen", zk_address_parse(&a, c->daemon.status_listen, err), err));
-    ZK_TRY(check_tls(&k, err));
+    if (all_known) ZK_TRY(zk_config_note(errors, 0, check_tls(&k, err), err));
     ZK_TRY(of_key(&k, "daemon.socket_mode", check_mode(c->daemon.socket_mode, err), err));
     if (!c->journal.path[0])
         ZK_TRY(of_key(&k, "journal.path", ZK_FAIL(err, CUZK_BAD_INPUT, "found \"\", expected a path"), err));
-    ZK_TRY(of_key(&k, "gpus.devices", check_devices(&k, err), err));
+    ZK_TRY(check_devices(&k, err));
     warn_of_workers(&k);
     return CUZK_OK;
 }

@@ -50,12 +50,16 @@ cuzk_status zk_config_set(zk_config *config, const char *name, const char *text,
     return note_source(config, i, source, err);
 }
 
-cuzk_status zk_config_read_text(zk_config *config, const char *text, size_t n, const char *name, zk_config_warn_fn warn,
-                                void *ctx, cuzk_err *err) {
+static cuzk_status note_line(void *errors, unsigned line, cuzk_err *err) {
+    return zk_config_note(errors, line, CUZK_BAD_INPUT, err);
+}
+
+cuzk_status zk_config_note_text(zk_config *config, zk_config_errors *errors, const char *text, size_t n,
+                                const char *name, zk_config_warn_fn warn, void *ctx, cuzk_err *err) {
     zk_toml *doc = NULL;
     char where[512];
     cuzk_status status = CUZK_OK;
-    ZK_GOTO(zk_toml_parse(&doc, text, n, name, err));
+    ZK_GOTO(zk_toml_parse_on(&doc, text, n, name, errors ? note_line : NULL, errors, err));
     for (size_t i = 0; i < zk_toml_count(doc); i++) {
         const zk_toml_entry *entry = zk_toml_at(doc, i);
         size_t k = zk_config_find(entry->path);
@@ -66,15 +70,21 @@ cuzk_status zk_config_read_text(zk_config *config, const char *text, size_t n, c
         }
         warn_deprecated(&zk_config_keys[k], where, warn, ctx);
         status = zk_config_value_from_toml(config, &zk_config_keys[k], &entry->value, err);
-        if (status != CUZK_OK) {
-            zk_err_prefix(err, "%s", where);
-            goto out;
+        if (status == CUZK_OK) {
+            ZK_GOTO(note_source(config, k, where, err));
+            continue;
         }
-        ZK_GOTO(note_source(config, k, where, err));
+        zk_err_prefix(err, "%s", where);
+        ZK_GOTO(zk_config_note(errors, entry->line, status, err));
     }
 out:
     zk_toml_destroy(doc);
     return status;
+}
+
+cuzk_status zk_config_read_text(zk_config *config, const char *text, size_t n, const char *name, zk_config_warn_fn warn,
+                                void *ctx, cuzk_err *err) {
+    return zk_config_note_text(config, NULL, text, n, name, warn, ctx, err);
 }
 
 cuzk_status zk_config_read_file(zk_config *config, const char *path, zk_config_warn_fn warn, void *ctx, cuzk_err *err) {
@@ -96,6 +106,11 @@ static bool variable_is(const char *variable, size_t n, const char *key) {
 
 cuzk_status zk_config_read_environment(zk_config *config, char *const *environment, zk_config_warn_fn warn, void *ctx,
                                        cuzk_err *err) {
+    return zk_config_note_environment(config, NULL, environment, warn, ctx, err);
+}
+
+cuzk_status zk_config_note_environment(zk_config *config, zk_config_errors *errors, char *const *environment,
+                                       zk_config_warn_fn warn, void *ctx, cuzk_err *err) {
     static const char misspelt[] = "FILECOIN_PARAMETER_CACHE";
     /* The project's own variables win over those of others. */
     for (unsigned own = 0; own < 2; own++)
@@ -114,7 +129,7 @@ cuzk_status zk_config_read_environment(zk_config *config, char *const *environme
                 char where[128];
                 snprintf(where, sizeof where, "environment: %.*s", (int)zk_min_size(n, 100), *v);
                 warn_deprecated(key, where, warn, ctx);
-                ZK_TRY(zk_config_set(config, key->name, *v + n + 1, where, err));
+                ZK_TRY(zk_config_note(errors, 0, zk_config_set(config, key->name, *v + n + 1, where, err), err));
             }
         }
     return CUZK_OK;

@@ -114,6 +114,12 @@ cuzk_status zk_config_set(zk_config *config, const char *key, const char *text, 
 /* What no single key can tell: BAD_INPUT for settings that contradict each other. */
 cuzk_status zk_config_check(const zk_config *config, zk_config_warn_fn warn, void *ctx, cuzk_err *err) ZK_MUST_USE;
 
+/* All that the three would refuse, not the first thing alone: the file, the environment (NULL: not looked at), and what
+ * no single key can tell. Each error goes to `wrong`, those of lines in their order, then the others; what is wrong
+ * stays as it was. *n_errors: how many. Fails for what leaves nothing to judge, such as a file that cannot be read. */
+cuzk_status zk_config_judge(size_t *n_errors, zk_config *config, const char *path, char *const *environment,
+                            zk_config_warn_fn warn, zk_config_warn_fn wrong, void *ctx, cuzk_err *err) ZK_MUST_USE;
+
 /* Index of the key; zk_config_n_keys: no such key. */
 size_t zk_config_find(const char *name);
 /* The value as TOML writes it, whole; "..." for a secret that is set. free() it; NULL: no memory. */

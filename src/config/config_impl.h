@@ -20,6 +20,25 @@ bool zk_config_value_same(const zk_config *a, const zk_config *b, const zk_confi
 /* Digits only, up to the first that is none; *text moves behind them. false: none, or beyond 2^64. */
 bool zk_config_parse_digits(uint64_t *value, const char **text);
 
+/* ---- judge.c: more than the first error ---- */
+typedef struct zk_config_errors {
+    struct zk_config_error {
+        unsigned line; /* 0: of none */
+        char *text;
+    } * list;
+    size_t n, capacity;
+} zk_config_errors;
+/* Hands the status on; but BAD_INPUT is kept in the list (NULL: there is none, or it is full) and all is well. */
+cuzk_status zk_config_note(zk_config_errors *errors, unsigned line, cuzk_status status, cuzk_err *err) ZK_MUST_USE;
+
+/* As the functions of config.h that are called so, with a list that may be NULL. */
+cuzk_status zk_config_note_text(zk_config *config, zk_config_errors *errors, const char *text, size_t n,
+                                const char *name, zk_config_warn_fn warn, void *ctx, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_config_note_environment(zk_config *config, zk_config_errors *errors, char *const *environment,
+                                       zk_config_warn_fn warn, void *ctx, cuzk_err *err) ZK_MUST_USE;
+cuzk_status zk_config_note_check(zk_config_errors *errors, const zk_config *config, zk_config_warn_fn warn, void *ctx,
+                                 cuzk_err *err) ZK_MUST_USE; /* check.c */
+
 /* ---- config.c ---- */
 /* Makes the sentence and gives it to warn (may be NULL), cut at 511 bytes. */
 __attribute__((format(printf, 3, 4))) void zk_config_say(zk_config_warn_fn warn, void *ctx, const char *format, ...);

@@ -31,6 +31,9 @@ typedef struct parser {
     size_t n_tables, max_tables;
     const char *prefix; /* path of the current table, "" at the top */
     char *scratch;      /* a string being decoded: it is never longer than the document */
+    const char *begin;  /* of the header or pair that is being read */
+    unsigned n_open;    /* arrays around the cursor */
+    bool is_lost;       /* nobody knows which table this is: its name is wrong */
     cuzk_err *err;
 } parser;
 
@@ -376,6 +379,7 @@ static cuzk_status take_array(parser *ps, zk_toml_value *value, unsigned depth) 
     char text[24];
     cuzk_status status = CUZK_OK;
     ps->p++;
+    ps->n_open++;
     for (;;) {
         ZK_GOTO(skip_lines(ps));
         if (peek(ps) == ']') break;
@@ -391,6 +395,7 @@ static cuzk_status take_array(parser *ps, zk_toml_value *value, unsigned depth) 
             ZK_GOTO(fail(ps, "found %s in an array, expected ',' or ']'", found(ps, text)));
     }
     ps->p++;
+    ps->n_open--;
     value->kind = ZK_TOML_ARRAY;
     value->n = n;
     value->text = "";
@@ -455,6 +460,7 @@ static cuzk_status take_pair(parser *ps, const char *prefix, unsigned depth) {
     if (ps->doc->n_entries >= ZK_TOML_MAX_ENTRIES) return fail(ps, "more than %d values", ZK_TOML_MAX_ENTRIES);
     zk_toml_entry entry = {.path = path, .line = line};
     ZK_TRY(take_value(ps, &entry.value, 1));
+    if (ps->is_lost) return CUZK_OK;
     if (!zk_grow((void **)&ps->doc->entries, &ps->doc->max_entries, ps->doc->n_entries + 1, sizeof entry))
         return no_memory(ps);
     ps->doc->entries[ps->doc->n_entries++] = entry;
@@ -467,11 +473,14 @@ static cuzk_status take_header(parser *ps) {
     bool array = ps->end - ps->p >= 2 && ps->p[1] == '[';
     ps->p += array ? 2 : 1;
     const char *path = NULL;
+    ps->is_lost = true;
     ZK_TRY(take_key(ps, &path, ""));
     for (unsigned i = 0; i < (array ? 2 : 1); i++) {
         if (peek(ps) != ']') return fail(ps, "found %s in a table's name, expected ']'", found(ps, text));
         ps->p++;
     }
+    ps->prefix = path;
+    ps->is_lost = false;
     const zk_toml_entry *entry = find_entry(ps, path);
     if (entry) return fail(ps, "\"%s\" already has a value in line %u, it cannot be a table", path, entry->line);
     table *t = find_table(ps, path);
@@ -488,7 +497,58 @@ static cuzk_status take_header(parser *ps) {
     return end_of_line(ps, "a table's name");
 }
 
+/* ---- going on ---- */
+
+static const char *line_end(const parser *ps, const char *at) {
+    const char *end = memchr(at, '\n', (size_t)(ps->end - at));
+    return end ? end : ps->end;
+}
+
+/* Whether the line that starts there is a table's name, or a key with a value. */
+static bool begins_something(const parser *ps, const char *at) {
+    const char *end = line_end(ps, at);
+    while (at < end && (*at == ' ' || *at == '\t')) at++;
+    bool header = at < end && *at == '[';
+    while (at < end && *at == '[') at++;
+    const char *key = at;
+    while (at < end && (is_bare((unsigned char)*at) || strchr(".\"' \t", *at))) at++;
+    if (at == key || at == end || *at != (header ? ']' : '=')) return false;
+    while (header && at < end && strchr("] \t\r", *at)) at++;
+    return !header || at == end || *at == '#';
+}
+
+/* Behind the line of a failure. Where an array was open its other lines are no pairs; but the line itself may be the
+ * next one's already, if its end was forgotten. */
+static void skip_failure(parser *ps) {
+    const char *at = ps->p;
+    while (at > ps->begin && at[-1] != '\n') at--;
+    bool again = ps->n_open > 0 && at > ps->begin && begins_something(ps, at);
+    while (!again) {
+        at = line_end(ps, at);
+        if (at == ps->end) break;
+        at++;
+        ps->line++;
+        again = ps->n_open == 0 || begins_something(ps, at);
+    }
+    ps->n_open = 0;
+    ps->p = at;
+}
+
+static cuzk_status take_statement(parser *ps) {
+    ZK_TRY(skip_lines(ps));
+    ps->begin = ps->p;
+    if (peek(ps) < 0) return CUZK_OK;
+    if (peek(ps) == '[') return take_header(ps);
+    ZK_TRY(take_pair(ps, ps->is_lost ? "?" : ps->prefix, 1));
+    return end_of_line(ps, "a value");
+}
+
 cuzk_status zk_toml_parse(zk_toml **doc, const char *text, size_t n_text, const char *name, cuzk_err *err) {
+    return zk_toml_parse_on(doc, text, n_text, name, NULL, NULL, err);
+}
+
+cuzk_status zk_toml_parse_on(zk_toml **doc, const char *text, size_t n_text, const char *name, zk_toml_wrong_fn wrong,
+                             void *ctx, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     *doc = NULL;
     zk_toml *d = zk_calloc(1, sizeof *d);
@@ -506,15 +566,14 @@ cuzk_status zk_toml_parse(zk_toml **doc, const char *text, size_t n_text, const 
     }
     static const char mark[] = {'\xef', '\xbb', '\xbf'}; /* of the order of bytes: some editors begin a file so */
     if (n_text >= sizeof mark && memcmp(text, mark, sizeof mark) == 0) ps.p += sizeof mark;
-    for (;;) {
-        ZK_GOTO(skip_lines(&ps));
-        if (peek(&ps) < 0) break;
-        if (peek(&ps) == '[') {
-            ZK_GOTO(take_header(&ps));
-        } else {
-            ZK_GOTO(take_pair(&ps, ps.prefix, 1));
-            ZK_GOTO(end_of_line(&ps, "a value"));
+    while (peek(&ps) >= 0) {
+        ps.begin = ps.p;
+        status = take_statement(&ps);
+        if (status == CUZK_BAD_INPUT && wrong) {
+            status = wrong(ctx, ps.line, err);
+            skip_failure(&ps);
         }
+        if (status != CUZK_OK) goto out;
     }
     *doc = d;
     d = NULL;

@@ -45,6 +45,11 @@ typedef struct zk_toml zk_toml;
 
 /* `name` stands in messages. Limits: the constants above. */
 cuzk_status zk_toml_parse(zk_toml **doc, const char *text, size_t n_text, const char *name, cuzk_err *err) ZK_MUST_USE;
+/* The same, for who wants to know all that is wrong: `wrong` gets the failure of a line, lines in their order; if it
+ * returns OK what follows is read. Values under a table's name that is wrong are read for errors alone. */
+typedef cuzk_status (*zk_toml_wrong_fn)(void *ctx, unsigned line, cuzk_err *err);
+cuzk_status zk_toml_parse_on(zk_toml **doc, const char *text, size_t n_text, const char *name, zk_toml_wrong_fn wrong,
+                             void *ctx, cuzk_err *err) ZK_MUST_USE;
 void zk_toml_destroy(zk_toml *doc); /* NULL is fine */
 size_t zk_toml_count(const zk_toml *doc);
 const zk_toml_entry *zk_toml_at(const zk_toml *doc, size_t i);

@@ -45,6 +45,9 @@ expect "config check" 0 'unknown key "surprise.key"' "$CUZK" config check "$work
 expect "the sample is good" 0 "daemon.listen" "$CUZK" config check "$work/sample.toml"
 echo 'memory.total_budget = "much"' >"$work/bad.toml"
 expect "config check of a bad file" 3 'bad.toml:1: memory.total_budget: found "much"' "$CUZK" config check "$work/bad.toml"
+printf '[gpus]\nlanes_per_worker = 9\n[logging]\nlevel = loud\nformat = "x"\n' >"$work/bad3.toml"
+expect "config check tells all that is wrong" 3 'bad3.toml:5: logging.format: found "x"' "$CUZK" config check "$work/bad3.toml"
+if sed 's/.*bad3.toml:\([0-9]*\):.*/\1/' "$work/out" | tr '\n' ' ' | grep -q '^2 4 5 $'; then pass "... in order"; else fail "... in order"; fi
 expect "a bad file is no start" 3 "bad.toml:1" "$CUZK" daemon --config "$work/bad.toml"
 
 # what is no file is refused by its name; nobody waits for the other end of a pipe

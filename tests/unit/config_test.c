@@ -1,4 +1,7 @@
 /* Settings: TOML, table of keys, sources and their order, messages. */
+#include <limits.h>
+#include <unistd.h>
+
 #include "config/address.h"
 #include "config/config.h"
 #include "config/toml.h"
@@ -465,7 +468,153 @@ static void test_addresses(void) {
     }
 }
 
+/* ---- all errors ---- */
+
+static char found[16384]; /* "LINE: text" each, or "-: text" */
+static unsigned last_line;
+
+static void keep_error(void *path, const char *text) {
+    size_t n = strlen(path), at = strlen(found);
+    unsigned line = 0;
+    if (strncmp(text, path, n) == 0 && text[n] == ':') {
+        char *rest = NULL;
+        line = (unsigned)strtoul(text + n + 1, &rest, 10);
+        ZK_CHECKF(line >= last_line && last_line != UINT_MAX && *rest == ':', "out of order: %s", text);
+        snprintf(found + at, sizeof found - at, "%u%s\n", line, rest);
+        last_line = line;
+    } else {
+        snprintf(found + at, sizeof found - at, "-: %s\n", text);
+        last_line = UINT_MAX;
+    }
+}
+
+static void ignore(void *ctx, const char *text) { (void)ctx, (void)text; }
+
+static cuzk_status judge(size_t *n_errors, const char *path, const char *text, size_t n, char *const *environment,
+                         cuzk_err *err) {
+    zk_config *c = NULL;
+    FILE *f = fopen(path, "w");
+    ZK_CHECK(f && fwrite(text, 1, n, f) == n && fclose(f) == 0);
+    found[0] = 0;
+    last_line = 0;
+    *n_errors = 0;
+    cuzk_status status = zk_config_create(&c, err);
+    if (status == CUZK_OK)
+        status = zk_config_judge(n_errors, c, path, environment, ignore, keep_error, (char *)(uintptr_t)path, err);
+    zk_config_destroy(c);
+    return status;
+}
+
+static void test_all_errors(void) {
+    static const char text[] = "[daemon]\n"
+                               "listen = [\"127.0.0.1:99999\", \"unix:///x\", \"nowhere\"]\n"
+                               "socket_mode = \"9\"\n"
+                               "max_queued_jobs = lots\n"
+                               "tls_key = 7 # and no certificate, which is not told as long as this is not known\n"
+                               "\n"
+                               "[memory\n"
+                               "total_budget = \"much\" # of no table that is known\n"
+                               "[memory]\n"
+                               "safety_margin = \"3 apples\"\n"
+                               "total_budget = \"much\"\n"
+                               "[gpus]\n"
+                               "devices = [0, 1\n"
+                               "lanes_per_worker = 77\n"
+                               "[scheduler]\n"
+                               "aging = \"soon\n"
+                               "sort_by_type = \"yes\"\n"
+                               "foo bar\n"
+                               "[logging]\n"
+                               "level = \"loud\"\n"
+                               "format = \"json\" x\n"
+                               "[pipeline]\n"
+                               "slot_size = [\n"
+                               "  1,\n"
+                               "  2 3,\n"
+                               "  4\n"
+                               "]\n"
+                               "enabled = 3\n"
+                               "[daemon]\n"
+                               "job_time_limit = -1\n";
+    static const char expected[] =
+        "2: daemon.listen: address: found \"127.0.0.1:99999\", expected unix:///path or host:port with a port below "
+        "65536\n"
+        "2: daemon.listen: address: found \"nowhere\", expected unix:///path or host:port with a port below 65536\n"
+        "3: daemon.socket_mode: found \"9\", expected octal digits such as 0660 that let somebody in\n"
+        "4: found \"lots\", expected a value (text needs quotes)\n"
+        "5: daemon.tls_key: found an integer 7, expected a string\n"
+        "7: found the end of the line in a table's name, expected ']'\n"
+        "10: memory.safety_margin: found \"3 apples\", expected \"auto\" or a size such as \"5GiB\"\n"
+        "11: memory.total_budget: found \"much\", expected \"auto\" or a size such as \"5GiB\"\n"
+        "14: found 'l' in an array, expected ',' or ']'\n"
+        "14: gpus.lanes_per_worker: found 77, expected 0 to 2\n"
+        "16: found the end of the line in a string, expected \"\n"
+        "17: scheduler.sort_by_type: found a string yes, expected true or false\n"
+        "18: found 'b' after the key \"scheduler.foo\", expected '='\n"
+        "20: logging.level: found \"loud\", expected one of debug|info|warn|error|off|trace\n"
+        "21: found 'x' after a value, expected the end of the line\n"
+        "25: found '3' in an array, expected ',' or ']'\n"
+        "28: pipeline.enabled: found an integer 3, expected true or false\n"
+        "29: the table [daemon] is defined a second time\n"
+        "30: daemon.job_time_limit: found -1, expected a duration such as \"5m\"\n";
+    const char *tmp = getenv("TMPDIR");
+    char path[512];
+    size_t n = 0;
+    cuzk_err err = {0};
+    snprintf(path, sizeof path, "%s/cuzk-config-XXXXXX", tmp ? tmp : "/tmp");
+    int fd = mkstemp(path);
+    ZK_CHECK(fd >= 0 && close(fd) == 0);
+    ZK_CHECK_OK(judge(&n, path, text, strlen(text), NULL, &err), err);
+    ZK_CHECKF(n == 19 && strcmp(found, expected) == 0, "%zu errors:\n%s", n, found);
+
+    /* What no line is to blame for comes last, and only where all values are known. */
+    static const char tls[] = "daemon.tls_key = \"/x\"\njournal.path = \"\"\n";
+    static char *const environment[] = {(char *)(uintptr_t) "CUZK_DAEMON_SOCKET_MODE=1",
+                                        (char *)(uintptr_t) "CUZK_SRS_WARM=cold", NULL};
+    ZK_CHECK_OK(judge(&n, path, tls, strlen(tls), NULL, &err), err);
+    ZK_CHECKF(strcmp(found, "2: journal.path: found \"\", expected a path\n"
+                            "-: daemon.tls_certificate and daemon.tls_key: expected both or neither\n") == 0,
+              "%s", found);
+    ZK_CHECK_OK(judge(&n, path, tls, strlen(tls), environment, &err), err);
+    ZK_CHECKF(n == 3 && strstr(found, "2: journal.path") == found && !strstr(found, "tls") &&
+                  strstr(found, "\n-: environment: CUZK_SRS_WARM: srs.warm: found \"cold\"") &&
+                  strstr(found, "\n-: environment: CUZK_DAEMON_SOCKET_MODE: daemon.socket_mode: found \"1\""),
+              "%s", found);
+
+    /* Of every piece of the file, the first error is the one that a daemon would stop at; and all are few. */
+    for (size_t k = 0; k <= strlen(text); k++) {
+        zk_config *c = defaults();
+        cuzk_err first = {0};
+        ZK_CHECK_OK(judge(&n, path, text, k, NULL, &err), err);
+        cuzk_status status = zk_config_read_file(c, path, NULL, NULL, &first);
+        if (status == CUZK_OK) status = zk_config_check(c, NULL, NULL, &first);
+        ZK_CHECKF((status == CUZK_OK) == (n == 0) && n <= 20, "%zu bytes: %zu errors:\n%s", k, n, found);
+        ZK_CHECKF(status == CUZK_OK || strstr(found, first.message + strlen(path) + 1),
+                  "%zu bytes: \"%s\" is not in\n%s", k, first.message, found);
+        zk_config_destroy(c);
+    }
+
+    /* There is an end to it. */
+    char many[4096] = "";
+    for (unsigned i = 0; i < 200; i++) strcat(many, "x y\n");
+    ZK_CHECK(judge(&n, path, many, strlen(many), NULL, &err) == CUZK_BAD_INPUT && n == 100);
+    ZK_CHECKF(strstr(err.message, ":101: found 'y'"), "%s", err.message);
+    zk_err_reset(&err);
+    for (uint64_t nth = 1;; nth++) {
+        zk_alloc_fail_nth(nth);
+        cuzk_status status = judge(&n, path, text, strlen(text), environment, &err);
+        bool failed = zk_alloc_failed();
+        zk_alloc_fail_nth(0);
+        ZK_CHECKF(status == (failed ? CUZK_OUT_OF_MEMORY : CUZK_OK), "allocation %llu: %s", (unsigned long long)nth,
+                  err.message);
+        zk_err_reset(&err);
+        if (!failed) break;
+    }
+    unlink(path);
+    ZK_CHECK(zk_config_judge(&n, NULL, path, NULL, ignore, keep_error, path, &err) == CUZK_NOT_FOUND && n == 0);
+}
+
 ZK_TEST_MAIN(ZK_CASE(test_toml_values), ZK_CASE(test_toml_refused), ZK_CASE(test_toml_cut), ZK_CASE(test_defaults),
              ZK_CASE(test_public_keys), ZK_CASE(test_zero_and_auto), ZK_CASE(test_bad_values), ZK_CASE(test_long_list),
              ZK_CASE(test_units), ZK_CASE(test_sources), ZK_CASE(test_sample), ZK_CASE(test_long_values),
-             ZK_CASE(test_same), ZK_CASE(test_no_memory), ZK_CASE(test_addresses))
+             ZK_CASE(test_all_errors), ZK_CASE(test_same), ZK_CASE(test_no_memory), ZK_CASE(test_addresses))
