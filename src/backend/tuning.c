@@ -1,10 +1,8 @@
 #include "backend/tuning.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -28,25 +26,17 @@ cuzk_status zk_tuning_path(char **path, const char *device, cuzk_err *err) {
     size_t n = 0;
     for (; device[n] && n < sizeof name - 1; n++) name[n] = isalnum((unsigned char)device[n]) ? device[n] : '-';
     name[n] = 0;
-    const char *const format = cache ? "%s/cuzk/tune-%s.json" : "%s/.cache/cuzk/tune-%s.json";
-    if (asprintf(path, format, cache ? cache : home, name) < 0) {
-        *path = NULL;
-        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "tuning of %s: out of memory", device);
-    }
-    return CUZK_OK;
+    *path = zk_asprintf("%s%s/cuzk/tune-%s.json", cache ? cache : home, cache ? "" : "/.cache", name);
+    return *path ? CUZK_OK : ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "tuning of %s: out of memory", device);
 }
 
-/* The folders that lead to a file; those that are there are left alone. */
+/* The folders that lead to a file. */
 static cuzk_status make_folders(const char *path, cuzk_err *err) {
-    char *folder = zk_strdup(path);
-    cuzk_status status = CUZK_OK;
+    const char *end = strrchr(path, '/');
+    if (!end || end == path) return CUZK_OK;
+    char *folder = zk_asprintf("%.*s", (int)(end - path), path);
     if (!folder) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: out of memory", path);
-    for (char *at = strchr(folder + 1, '/'); at && status == CUZK_OK; at = strchr(at + 1, '/')) {
-        *at = 0;
-        if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-            status = ZK_FAIL(err, CUZK_IO, "%s: cannot make the folder: %s", folder, strerror(errno));
-        *at = '/';
-    }
+    cuzk_status status = zk_folder_create(folder, err);
     free(folder);
     return status;
 }

@@ -1,7 +1,9 @@
 #include "base/alloc.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 static atomic_bool armed; /* keeps the counter out of the common path */
@@ -50,6 +52,16 @@ char *zk_strdup(const char *text) {
     char *copy = zk_malloc(n);
     if (copy) memcpy(copy, text, n);
     return copy;
+}
+
+char *zk_asprintf(const char *format, ...) {
+    char *text = NULL;
+    va_list args;
+    if (zk_alloc_should_fail()) return NULL;
+    va_start(args, format);
+    int n = vasprintf(&text, format, args);
+    va_end(args);
+    return n < 0 ? NULL : text;
 }
 
 bool zk_grow(void **array, size_t *capacity, size_t n, size_t elem_bytes) {

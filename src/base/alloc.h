@@ -13,6 +13,7 @@ void *zk_malloc(size_t n_bytes) __attribute__((malloc, alloc_size(1)));
 void *zk_calloc(size_t n, size_t elem_bytes) __attribute__((malloc, alloc_size(1, 2))); /* zeroed */
 void *zk_realloc(void *block, size_t n_bytes) __attribute__((alloc_size(2))); /* the old block stays on failure */
 char *zk_strdup(const char *text) __attribute__((malloc));
+char *zk_asprintf(const char *format, ...) __attribute__((malloc, format(printf, 1, 2)));
 
 /* Makes room for n elements in a growing array: *capacity becomes at least n, growing by half. The array stays as it is
  * on failure. */

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/alloc.h"
 #include "base/cpus.h"
 #include "base/mem.h"
 #include "base/numa.h"
@@ -137,14 +138,14 @@ cuzk_status zk_pool_create(zk_pool **pool_out, unsigned n_threads, cuzk_err *err
     if (n_threads == 0) n_threads = n_cpus < MAX_THREADS ? n_cpus : MAX_THREADS;
     if (n_threads > MAX_THREADS)
         return ZK_FAIL(err, CUZK_USAGE, "thread pool: %u threads asked, at most %d allowed", n_threads, MAX_THREADS);
-    zk_pool *pool = aligned_alloc(64, (sizeof *pool + 63) / 64 * 64);
+    zk_pool *pool = zk_alloc_should_fail() ? NULL : aligned_alloc(_Alignof(zk_pool), sizeof *pool);
     if (!pool) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "thread pool: no memory");
     *pool = (zk_pool){.n_threads = n_threads, .spins = n_threads <= n_cpus ? SPINS : 0};
     pthread_mutex_init(&pool->callers, NULL);
     pthread_mutex_init(&pool->mutex, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
-    if (n_threads > 1 && !(pool->threads = calloc(n_threads - 1, sizeof *pool->threads))) {
+    if (n_threads > 1 && !(pool->threads = zk_calloc(n_threads - 1, sizeof *pool->threads))) {
         zk_pool_destroy(pool);
         return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "thread pool: no memory for %u threads", n_threads);
     }
@@ -159,7 +160,7 @@ cuzk_status zk_pool_create(zk_pool **pool_out, unsigned n_threads, cuzk_err *err
     if (zk_numa_n_nodes() > 1) zk_numa_spread(node_of, n_threads, zk_numa_here());
     int failure = 0;
     while (!failure && pool->n_started < n_threads - 1) {
-        worker_start *start = malloc(sizeof *start);
+        worker_start *start = zk_malloc(sizeof *start);
         if (!start) {
             failure = -1;
             break;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "cli/args.h"
 #include "filecoin/kinds.h"
 
@@ -36,11 +37,8 @@ cuzk_status cli_circuit_of_key(zk_proof_kind *kind, uint64_t *sector_bytes, cons
 cuzk_status cli_key_path(char **path, const char *dir, const char *identifier, const char *suffix, cuzk_err *err) {
     char name[ZK_IDENTIFIER_MAX + 16];
     zk_parameter_file_name(name, identifier, suffix);
-    if (asprintf(path, "%s/%s", dir, name) < 0) {
-        *path = NULL;
-        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path");
-    }
-    return CUZK_OK;
+    *path = zk_asprintf("%s/%s", dir, name);
+    return *path ? CUZK_OK : ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path");
 }
 
 bool cli_is_missing(const char *path) { return access(path, F_OK) != 0 && errno == ENOENT; }
@@ -56,9 +54,6 @@ cuzk_status cli_stem_path(char **path, const char *dir, const char *file, const 
     const char *stem = slash ? slash + 1 : file;
     const char *dot = strrchr(stem, '.');
     int length = (int)(dot && dot != stem ? dot - stem : (ptrdiff_t)strlen(stem));
-    if (asprintf(path, "%s/%.*s%s", dir, length, stem, suffix) < 0) {
-        *path = NULL;
-        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path");
-    }
-    return CUZK_OK;
+    *path = zk_asprintf("%s/%.*s%s", dir, length, stem, suffix);
+    return *path ? CUZK_OK : ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a path");
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "config/config.h"
@@ -17,7 +18,7 @@ typedef struct findings {
 
 static void keep_warning(void *ctx, const char *text) {
     findings *f = ctx;
-    if (f->n_warnings < 256 && asprintf(&f->warnings[f->n_warnings], "%s", text) >= 0) f->n_warnings++;
+    if (f->n_warnings < 256 && (f->warnings[f->n_warnings] = zk_strdup(text))) f->n_warnings++;
 }
 
 static void print_last(const findings *f) {

@@ -22,7 +22,7 @@ cuzk_status cli_json_files(cli_files *files, const char *folder, const char *wha
                        strerror(errno));
     files->paths = zk_calloc((size_t)n + 1, sizeof *files->paths);
     for (int i = 0; i < n; i++) {
-        if (files->paths && asprintf(&files->paths[files->n], "%s/%s", folder, entries[i]->d_name) >= 0) files->n++;
+        if (files->paths && (files->paths[files->n] = zk_asprintf("%s/%s", folder, entries[i]->d_name))) files->n++;
         free(entries[i]);
     }
     free(entries);

@@ -304,7 +304,7 @@ cuzk_status zk_spooled_open(zk_spooled *spooled, const char *path, bool check_di
     }
     ZK_GOTO(read_fields(spooled, err));
     zk_request *request = &spooled->request;
-    request->request_id = strndup(meta->request_id, meta->n_request_id);
+    request->request_id = zk_asprintf("%.*s", (int)meta->n_request_id, meta->request_id);
     if (!request->request_id) ZK_GOTO(ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a request"));
     request->kind = (zk_proof_kind)meta->kind;
     request->priority = (zk_priority)meta->priority;

@@ -61,9 +61,8 @@ static cuzk_status recover_job(void *ctx, const zk_journal_job *kept, cuzk_err *
 }
 
 static cuzk_status open_digests(zk_engine *engine, cuzk_err *err) {
-    char *record = NULL;
-    if (asprintf(&record, "%s.keys", engine->options.journal_path) < 0)
-        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the path of the digests");
+    char *record = zk_asprintf("%s.keys", engine->options.journal_path);
+    if (!record) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for the path of the digests");
     cuzk_status status = zk_digests_open(&engine->digests, record, engine->options.manifest, err);
     free(record);
     return status;

@@ -9,11 +9,8 @@
 #include "engine/engine_impl.h"
 
 static cuzk_status copy_text(const char **out, const char *text, const char *suffix, cuzk_err *err) {
-    char *copy = NULL;
-    if (asprintf(&copy, "%s%s", text, suffix ? suffix : "") < 0)
-        return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for options");
-    *out = copy;
-    return CUZK_OK;
+    *out = zk_asprintf("%s%s", text, suffix ? suffix : "");
+    return *out ? CUZK_OK : ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for options");
 }
 
 static cuzk_status own_program(const char **out, cuzk_err *err) {

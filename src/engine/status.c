@@ -438,7 +438,7 @@ cuzk_status zk_engine_get_status(zk_engine_status **out, zk_engine *engine, cuzk
     for (size_t i = 0; i < engine->n_jobs; i++) b.n_partitions += engine->jobs[i]->n_partitions;
     lay_out(&b, engine);
     size_t head = (sizeof b.status + 63) / 64 * 64;
-    zk_engine_status *s = b.layout.failed ? NULL : aligned_alloc(64, (head + b.layout.n_bytes + 127) / 64 * 64);
+    zk_engine_status *s = b.layout.failed ? NULL : zk_malloc(head + b.layout.n_bytes);
     if (!s) {
         status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "no memory for a status");
         goto out;

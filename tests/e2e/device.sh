@@ -19,7 +19,7 @@ else
 fi
 expect "tune a CPU" 2 "only CUDA devices" "$device" tune --backend cpu
 expect "tune sizes the wrong way round" 2 "from <= to" "$device" tune --from 6 --to 5
-expect "tune where nothing can be written" 4 "/proc/none" "$device" tune --from 4 --to 4 --runs 1 -o /proc/none/table.json
+expect "tune where nothing can be written" 3 "/proc/none" "$device" tune --from 4 --to 4 --runs 1 -o /proc/none/table.json
 expect "tune" 0 "tune-emulated-device.json: 2 sizes of emulated device" "$device" tune --from 4 --to 4 --runs 1
 expect "its file" 0 '"group": "g2"' cat "$table"
 expect "tune to a file, as JSON" 0 '"log2_n": 4' "$device" tune --from 4 --to 4 --runs 1 --json -o "$work/table.json"
