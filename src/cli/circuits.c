@@ -12,8 +12,7 @@
 
 cuzk_status cli_kind(zk_proof_kind *kind, const char *name, cuzk_err *err) {
     *kind = zk_proof_kind_by_name(name);
-    if (*kind == ZK_KIND_UNSPECIFIED)
-        return ZK_FAIL(err, CUZK_USAGE, "KIND: found \"%s\", expected porep, winning, window or update", name);
+    if (*kind == ZK_KIND_UNSPECIFIED) return ZK_FAIL(err, CUZK_USAGE, "KIND: found \"%s\", expected " CLI_KINDS, name);
     return CUZK_OK;
 }
 

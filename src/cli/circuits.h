@@ -4,6 +4,9 @@
 
 #include "filecoin/kinds.h"
 
+#define CLI_KINDS "porep, winning, window or update"
+#define CLI_SECTOR_SIZES "2KiB, 8MiB, 512MiB, 32GiB, 64GiB"
+
 /* Kind from its name on the command line: USAGE if there is none. */
 cuzk_status cli_kind(zk_proof_kind *kind, const char *name, cuzk_err *err) ZK_MUST_USE;
 

@@ -121,13 +121,13 @@ static int run(const cli_command *self, int argc, char **argv, bool with_checkpo
     zk_pool *pool = NULL;
     zk_program *program = NULL;
     cli_option options[] = {
-        {"sector-size", "S", CLI_SIZE, &args.sector_bytes, "sector size: 2KiB, 8MiB, 512MiB, 32GiB, 64GiB", true},
+        {"sector-size", "S", CLI_SIZE, &args.sector_bytes, "sector size: " CLI_SECTOR_SIZES, true},
         {"json", NULL, CLI_FLAG, &args.json, "one JSON object on standard output"},
         CLI_WORK_OPTIONS(args.work),
         {"rows-per-checkpoint", "N", CLI_COUNT, &args.rows_per_checkpoint,
          "running digest after every N rows (default 65536 up to 8MiB, else 1048576)"},
     };
-    cli_positional positionals[] = {{"KIND", &args.kind_name, "porep, winning, window or update", false}};
+    cli_positional positionals[] = {{"KIND", &args.kind_name, CLI_KINDS, false}};
     size_t n_options = sizeof options / sizeof options[0] - (with_checkpoints ? 0 : 1);
     bool help = false;
     cuzk_status status = CUZK_OK;

@@ -215,7 +215,7 @@ static int run_prepare(const cli_command *self, int argc, char **argv) {
     char *path = NULL;
     cli_option options[] = {
         {"check", NULL, CLI_FLAG, &args.check, "only compare the digests of both files with those that were written"},
-        {"circuit", "KIND", CLI_STRING, &args.kind, "porep, winning, window or update (default: by FILE's name)"},
+        {"circuit", "KIND", CLI_STRING, &args.kind, CLI_KINDS " (default: by FILE's name)"},
         {"sector-size", "S", CLI_SIZE, &args.sector_bytes, "with --circuit"},
         {"r1cs", "FILE", CLI_STRING, &args.r1cs, "explicit circuit instead, JSON with `rows` and `aux`"},
         {"json", NULL, CLI_FLAG, &args.json, "one JSON object on standard output"},

@@ -37,8 +37,7 @@ static cuzk_status find_seal(const zk_registered_seal **seal, const sample_args 
     char size[32];
     if (!*seal)
         return ZK_FAIL(err, CUZK_UNSUPPORTED,
-                       "--sector-size: found %s, expected a registered size (2KiB, 8MiB, 512MiB, "
-                       "32GiB, 64GiB)",
+                       "--sector-size: found %s, expected a registered size (" CLI_SECTOR_SIZES ")",
                        cli_format_size(size, args->sector_bytes));
     return CUZK_OK;
 }
@@ -175,7 +174,7 @@ static int run(const cli_command *self, int argc, char **argv) {
     zk_pool *pool = NULL;
     zk_proof_kind kind;
     cli_option options[] = {
-        {"sector-size", "S", CLI_SIZE, &args.sector_bytes, "sector size: 2KiB, 8MiB, 512MiB, 32GiB, 64GiB", true},
+        {"sector-size", "S", CLI_SIZE, &args.sector_bytes, "sector size: " CLI_SECTOR_SIZES, true},
         {"o", "FILE", CLI_STRING, &args.out_path, "where the request goes", true},
         {"seed", "TEXT", CLI_STRING, &args.text, "text that all values follow from"},
         {"sectors", "N", CLI_COUNT, &args.n_sectors, "window: number of sectors (default: a full partition)"},
@@ -187,7 +186,7 @@ static int run(const cli_command *self, int argc, char **argv) {
         {"json", NULL, CLI_FLAG, &args.json, "one JSON object on standard output"},
         CLI_WORK_OPTIONS(args.work),
     };
-    cli_positional positionals[] = {{"KIND", &args.kind_name, "porep, winning, window or update", false}};
+    cli_positional positionals[] = {{"KIND", &args.kind_name, CLI_KINDS, false}};
     bool help = false;
     cuzk_status status = CUZK_OK;
     ZK_GOTO(cli_parse(&help, &(cli_arguments){CLI_ALL(options), CLI_ALL(positionals)}, self, argc, argv, &err));

@@ -155,10 +155,10 @@ static int run(const cli_command *self, int argc, char **argv, bool explicit_cir
         {"json", NULL, CLI_FLAG, &args.json, "one JSON object on standard output"},
         CLI_WORK_OPTIONS(args.work),
         CLI_DEVICE_OPTIONS(args.work),
-        {"sector-size", "S", CLI_SIZE, &args.sector_bytes, "sector size: 2KiB, 8MiB, 512MiB, 32GiB, 64GiB", true},
+        {"sector-size", "S", CLI_SIZE, &args.sector_bytes, "sector size: " CLI_SECTOR_SIZES, true},
     };
     cli_positional positionals[] = {
-        {"KIND", &args.source, "porep, winning, window or update", false},
+        {"KIND", &args.source, CLI_KINDS, false},
         {"FILE", &args.source, "explicit circuit, JSON with `rows`, `aux` and `witness`", false},
     };
     size_t n_options = sizeof options / sizeof options[0] - (explicit_circuit ? 1 : 0);

@@ -142,12 +142,13 @@ static int run(const cli_command *self, int argc, char **argv, bool explicit_cir
         {"partition", "K", CLI_U64, &args.partition, "the proof is of this partition alone"},
         CLI_INPUT_OPTIONS(args.input),
     };
-    enum { N_OPTIONS = sizeof options / sizeof options[0], N_REQUEST_OPTIONS = 6 };
+    const size_t n_all = sizeof options / sizeof options[0],
+                 n_of_requests = 2 + CLI_N_OPTIONS(CLI_INPUT_OPTIONS(args.input));
     cli_positional positionals[] = {
         {"FILE", &args.file, "explicit circuit, JSON with `rows`, `aux` and `witness`", false},
         {"PROOF", &args.proof_path, "the proof, partitions concatenated", false},
     };
-    const cli_arguments arguments = {options, explicit_circuit ? N_OPTIONS - N_REQUEST_OPTIONS : N_OPTIONS,
+    const cli_arguments arguments = {options, explicit_circuit ? n_all - n_of_requests : n_all,
                                      positionals + !explicit_circuit, explicit_circuit ? 2 : 1};
     bool help = false;
     cuzk_status status = CUZK_OK;
