@@ -84,12 +84,15 @@ static int run_salvage(const cli_command *self, int argc, char **argv) {
         zk_json_put_u64(json, "results", report.n_results);
         zk_json_put_u64(json, "from_spool", report.n_from_spool);
         zk_json_put_u64(json, "lost", report.n_lost);
-        zk_json_put_string(json, "damaged_journal", report.damaged_path);
+        zk_json_put_bool(json, "was_damaged", report.was_damaged);
+        zk_json_put_string(json, "old_journal", report.old_path);
         ZK_GOTO(cli_json_end(json, &err));
     } else {
         printf("%s: %" PRIu64 " jobs, %" PRIu64 " of them with a proof, %" PRIu64 " taken back from the spool; %" PRIu64
-               " rows or scans lost\nthe damaged journal is %s\n",
-               journal, report.n_jobs, report.n_results, report.n_from_spool, report.n_lost, report.damaged_path);
+               " rows or scans lost\n",
+               journal, report.n_jobs, report.n_results, report.n_from_spool, report.n_lost);
+        printf(report.was_damaged ? "the damaged journal is %s\n" : "the old journal was not damaged; it is %s\n",
+               report.old_path);
     }
 out:
     return cli_report(self, status, &err);
@@ -99,5 +102,5 @@ const cli_command cli_worker = {"worker", "proves what a daemon gives it (starte
                                 "Not to be started by hand: it speaks to its daemon over the socket --fd."};
 const cli_command cli_journal_salvage = {
     "journal salvage", "takes over what can be read of a damaged journal", run_salvage,
-    "The damaged journal is moved aside and a new one made in its place. Jobs that were not finished are taken back\n"
+    "The old journal is moved aside and a new one made in its place. Jobs that were not finished are taken back\n"
     "from their content in the spool folder. The daemon must not run."};

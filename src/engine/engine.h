@@ -396,9 +396,11 @@ cuzk_status zk_engine_trace(zk_engine *engine, const char *job_id, FILE *out, cu
 typedef struct zk_salvage_report {
     uint64_t n_jobs, n_results, n_lost; /* rows kept, of them with a proof, rows that could not be read */
     uint64_t n_from_spool;              /* unfinished jobs taken back from their spool files */
-    char damaged_path[4096];            /* where the old journal is now */
+    bool was_damaged;                   /* the old journal: its pages, or a row */
+    char old_path[4096];                /* where it is now: the name says whether it is intact or damaged */
 } zk_salvage_report;
-/* Copies what can be read into a new journal. spool_dir as in the options (NULL: default). No engine may run. */
+/* Copies what can be read into a new journal. spool_dir as in the options (NULL: default). No engine may run. Refused
+ * (no such journal, one that is in use) it leaves nothing behind. */
 cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *journal_path, const char *spool_dir,
                               cuzk_err *err) ZK_MUST_USE;
 

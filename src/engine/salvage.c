@@ -101,35 +101,48 @@ static void take_spool(salvage *s, const char *spool_dir) {
     closedir(dir);
 }
 
-static cuzk_status move_aside(char damaged[PATH_BYTES], const char *path, cuzk_err *err) {
-    time_t now = time(NULL);
-    if ((size_t)snprintf(damaged, PATH_BYTES, "%s.damaged-%lld", path, (long long)now) >= PATH_BYTES - 8)
+/* The journal's files under a name that says what is the case. */
+static cuzk_status move_aside(char to[PATH_BYTES], const char *from, const char *path, const char *state, time_t when,
+                              cuzk_err *err) {
+    if ((size_t)snprintf(to, PATH_BYTES, "%s.%s-%lld", path, state, (long long)when) >= PATH_BYTES - 8)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
     for (size_t i = 0; i < ZK_JOURNAL_N_FILES; i++) {
-        char from[PATH_BYTES + 8], to[PATH_BYTES + 8];
-        snprintf(from, sizeof from, "%s%s", path, zk_journal_file_suffixes[i]);
-        snprintf(to, sizeof to, "%s%s", damaged, zk_journal_file_suffixes[i]);
-        if (rename(from, to) != 0 && (i == 0 || errno != ENOENT))
-            return ZK_FAIL(err, errno == ENOENT ? CUZK_NOT_FOUND : CUZK_IO, "%s: cannot be moved aside: %s", from,
+        char old_name[PATH_BYTES + 8], new_name[PATH_BYTES + 8];
+        snprintf(old_name, sizeof old_name, "%s%s", from, zk_journal_file_suffixes[i]);
+        snprintf(new_name, sizeof new_name, "%s%s", to, zk_journal_file_suffixes[i]);
+        if (rename(old_name, new_name) != 0 && (i == 0 || errno != ENOENT))
+            return ZK_FAIL(err, errno == ENOENT ? CUZK_NOT_FOUND : CUZK_IO, "%s: cannot be moved aside: %s", old_name,
                            strerror(errno));
     }
     return CUZK_OK;
 }
 
+static bool pages_are_good(sqlite3 *db) {
+    sqlite3_stmt *check = NULL;
+    bool good = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &check, NULL) == SQLITE_OK &&
+                sqlite3_step(check) == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(check, 0), "ok") == 0;
+    sqlite3_finalize(check);
+    return good;
+}
+
 cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *path, const char *spool_dir, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     salvage s = {.report = report};
-    char damaged[PATH_BYTES], spool[PATH_BYTES];
+    char damaged[PATH_BYTES], intact[PATH_BYTES], spool[PATH_BYTES], lock[PATH_BYTES + 8];
     int lock_fd = -1, file_fd = -1;
+    bool moved = false;
+    time_t now = time(NULL);
     *report = (zk_salvage_report){0};
     if ((size_t)snprintf(spool, sizeof spool, "%s%s", spool_dir ? spool_dir : path, spool_dir ? "" : ".spool") >=
         sizeof spool)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the spool folder is too long");
+    snprintf(lock, sizeof lock, "%s.lock", path);
+    bool had_lock = access(lock, F_OK) == 0;
     ZK_GOTO(zk_journal_check_kind(path, err));
     ZK_GOTO(zk_journal_lock(&lock_fd, path, err));
     if (access(path, F_OK) == 0) ZK_GOTO(zk_journal_lock_file(&file_fd, path, err));
-    ZK_GOTO(move_aside(damaged, path, err));
-    snprintf(report->damaged_path, sizeof report->damaged_path, "%.*s", (int)sizeof report->damaged_path - 1, damaged);
+    ZK_GOTO(move_aside(damaged, path, path, "damaged", now, err));
+    moved = true;
     ZK_GOTO(zk_journal_db_open(&s.fresh, path, err));
     /* Without OR IGNORE: a row that is there already fails and is not counted. */
     const char *insert =
@@ -144,14 +157,22 @@ cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *path, const
         copy_jobs(&s);
     else
         report->n_lost++;
+    report->was_damaged = report->n_lost > 0 || !pages_are_good(s.old);
     take_spool(&s, spool);
     ZK_GOTO(zk_journal_exec(s.fresh, path, "COMMIT", err));
+    sqlite3_close(s.old);
+    s.old = NULL;
+    bool renamed =
+        !report->was_damaged && move_aside(intact, damaged, path, "intact", now, NULL) == CUZK_OK; /* else it stays */
+    snprintf(report->old_path, sizeof report->old_path, "%.*s", (int)sizeof report->old_path - 1,
+             renamed ? intact : damaged);
 out:
     sqlite3_finalize(s.insert);
     sqlite3_finalize(s.insert_partition);
     sqlite3_close(s.old);
     sqlite3_close(s.fresh);
     if (file_fd >= 0) close(file_fd);
+    if (!moved && !had_lock && lock_fd >= 0) unlink(lock); /* ours, of nothing */
     if (lock_fd >= 0) close(lock_fd);
     return status;
 }

@@ -144,7 +144,7 @@ static void salvage_after(const char *name, off_t at, size_t n_bytes, bool rows_
     zk_err_reset(&err);
     zk_salvage_report report;
     ZK_CHECK_OK(zk_engine_salvage(&report, path, NULL, &err), err);
-    ZK_CHECK(access(report.damaged_path, F_OK) == 0);
+    ZK_CHECK(report.was_damaged && strstr(report.old_path, ".damaged-") && access(report.old_path, F_OK) == 0);
     ZK_CHECKF(rows_survive ? report.n_results > 0 : report.n_from_spool == N_JOBS / 2, "%llu results, %llu from spool",
               (unsigned long long)report.n_results, (unsigned long long)report.n_from_spool);
     ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
@@ -155,6 +155,54 @@ static void salvage_after(const char *name, off_t at, size_t n_bytes, bool rows_
 
 static void test_salvage_head(void) { salvage_after("journal-h", 0, 100, false); }
 static void test_salvage_first_page(void) { salvage_after("journal-f", 100, 3000, false); }
+/* Nothing is wrong with it: so it says, and takes over all the same. */
+static void test_salvage_intact(void) {
+    char path[512], spool[600], old[4200];
+    snprintf(path, sizeof path, "%s", test_path("journal-i"));
+    snprintf(spool, sizeof spool, "%s.spool", path);
+    zk_journal *journal = NULL;
+    cuzk_err err = {0};
+    zk_content_meta meta[4];
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    for (unsigned i = 0; i < 3; i++) suite_job(&meta[i], journal, spool, i ? "b" : "a", "proof");
+    suite_end(journal, meta[0].job_id, true);
+    suite_spool(&meta[3], spool, "c", "of no row");
+    journal->ops->close(journal);
+    zk_salvage_report report;
+    ZK_CHECK_OK(zk_engine_salvage(&report, path, NULL, &err), err);
+    ZK_CHECK(!report.was_damaged && report.n_lost == 0 && report.n_jobs == 4 && report.n_results == 1);
+    ZK_CHECK(report.n_from_spool == 1);
+    snprintf(old, sizeof old, "%s", report.old_path);
+    ZK_CHECKF(strstr(old, "journal-i.intact-") && access(old, F_OK) == 0, "%s", old);
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    ZK_CHECK(suite_n_open(journal) == 3);
+    journal->ops->close(journal);
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, old, &err), err); /* whole, as it was */
+    ZK_CHECK(suite_n_open(journal) == 2);
+    journal->ops->close(journal);
+}
+
+/* Refused, it leaves behind what was there before. */
+static void test_salvage_refused(void) {
+    char path[512], lock[600];
+    snprintf(path, sizeof path, "%s", test_path("journal-r"));
+    snprintf(lock, sizeof lock, "%s.lock", path);
+    zk_journal *journal = NULL;
+    zk_salvage_report report;
+    cuzk_err err = {0};
+    size_t n = test_count_files(test_dir);
+    ZK_CHECK(zk_engine_salvage(&report, path, NULL, &err) == CUZK_NOT_FOUND); /* there is none */
+    ZK_CHECK(test_count_files(test_dir) == n);
+    write_text(lock, "");
+    ZK_CHECK(zk_engine_salvage(&report, path, NULL, NULL) == CUZK_NOT_FOUND);
+    ZK_CHECK(access(lock, F_OK) == 0); /* somebody else's */
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    ZK_CHECK(zk_engine_salvage(&report, path, NULL, NULL) == CUZK_EXHAUSTED && access(lock, F_OK) == 0);
+    ZK_CHECK(unlink(lock) == 0);
+    ZK_CHECK(zk_engine_salvage(&report, path, NULL, NULL) == CUZK_EXHAUSTED && access(lock, F_OK) != 0);
+    journal->ops->close(journal);
+}
+
 static void test_salvage_page(void) { salvage_after("journal-p", 6 * 4096, 4096, true); }
 
 /* Damage that shows while the journal is open: an error of the disk that names the way out, never somebody's bad input,
@@ -356,9 +404,9 @@ int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
         ZK_CASE(test_content),        ZK_CASE(test_content_limits),     ZK_CASE(test_journal),
         ZK_CASE(test_salvage_head),   ZK_CASE(test_salvage_first_page), ZK_CASE(test_salvage_page),
-        ZK_CASE(test_damaged_in_use), ZK_CASE(test_spool_gone),         ZK_CASE(test_spool_locked),
-        ZK_CASE(test_not_files),      ZK_CASE(test_not_writable),       ZK_CASE(test_circuits),
-        ZK_CASE(test_memory_groups),
+        ZK_CASE(test_salvage_intact), ZK_CASE(test_salvage_refused),    ZK_CASE(test_damaged_in_use),
+        ZK_CASE(test_spool_gone),     ZK_CASE(test_spool_locked),       ZK_CASE(test_not_files),
+        ZK_CASE(test_not_writable),   ZK_CASE(test_circuits),           ZK_CASE(test_memory_groups),
     };
     if (argc > 1 && strcmp(argv[1], "worker") == 0) return test_worker_main(argc, argv);
     zk_log_set_level(ZK_LOG_OFF);
