@@ -2,6 +2,7 @@
 #ifndef ZK_NTT_DOMAIN_H
 #define ZK_NTT_DOMAIN_H
 
+#include "base/progress.h"
 #include "ntt/ntt.h"
 
 #define LEAF_LOG2 9
@@ -56,7 +57,7 @@ static inline tile_place tile_place_of(const tile_job *job, size_t columns, size
 }
 
 /* Pieces of work, of n, that a thread takes at a time: neighbours, as they share pages, and so few that every thread
- * gets `turns` of them. */
+ * gets `turns` of them: they grow with n, so loops over them give signs of progress between (base/progress.h). */
 static inline size_t grain_of(size_t n, size_t turns, const zk_pool *pool) {
     size_t grain = n / (turns * zk_pool_n_threads(pool));
     return grain ? grain : 1;

@@ -181,6 +181,7 @@ static void pass_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     const zk_fr *zeta[PASS_LOG2];
     for (size_t t = begin; t < end; t++) {
         tile_place p = tile_place_of(job, TILE_COLUMNS, t);
+        zk_progress_note();
         tile_load(tile, job->x[0], &p);
         if (job->split != NONE) {
             tile_twiddles(zeta, job, job->split, &p);
@@ -201,6 +202,7 @@ static void middle_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     const zk_fr *zeta[PASS_LOG2];
     for (size_t t = begin; t < end; t++) {
         tile_place p = tile_place_of(job, TILE_COLUMNS, t);
+        zk_progress_note();
         tile_twiddles(zeta, job, job->merge, &p);
         for (int i = 0; i < 2; i++) {
             tile_load(tile[i], job->x[i], &p);
@@ -258,6 +260,7 @@ static void leaf_range(void *ctx, size_t begin, size_t end, unsigned thread) {
     const zk_fr *split[LEAF_LOG2], *merge[LEAF_LOG2];
     for (size_t s = begin; s < end; s++) {
         zk_fr scale = job->scale ? *job->scale : zk_fr_one;
+        zk_progress_note();
         if (job->split != NONE) leaf_twiddles(twiddles[0], split, d, job->split, s);
         if (job->merge != NONE) leaf_twiddles(twiddles[1], merge, d, job->merge, s);
         if (job->coset != NONE) {
