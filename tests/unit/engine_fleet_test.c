@@ -201,10 +201,11 @@ static void test_restart(void) {
 }
 
 /* What failed here is free at once, for this engine and for others: a lease of a day would stand in the way. */
-static void test_given_back(void) {
-    dsn = pg_dsn("given_back");
-    zk_engine_options o = fleet_options("given_back", "a");
-    o.worker_fault = "device@h:1+";
+static void give_back(const char *name, const char *fault) {
+    dsn = pg_dsn(name);
+    zk_engine_options o = fleet_options(name, "a");
+    o.worker_fault = fault;
+    o.stall_limit_ms = 300; /* of one that hangs; a try more costs nothing */
     o.fleet_lease_ms = 86400000;
     o.max_attempts = 1000;
     zk_engine *a = test_engine(&o), *b;
@@ -213,7 +214,7 @@ static void test_given_back(void) {
     zk_result result;
     test_submit(&s, a, &request);
     await_value("SELECT count(*) FROM cuzk_units WHERE idx = 0 AND attempts >= 2", 1);
-    o = fleet_options("given_back", "b");
+    o = fleet_options(name, "b");
     o.fleet_lease_ms = 86400000;
     b = test_engine(&o);
     test_await(&result, b, s.job_id);
@@ -223,6 +224,9 @@ static void test_given_back(void) {
     zk_engine_destroy(a);
     zk_engine_destroy(b);
 }
+
+static void test_given_back(void) { give_back("given_back", "device@h:1+"); }
+static void test_given_back_stalled(void) { give_back("stalled", "hang@h:1+"); }
 
 /* Attempts are counted over all machines. */
 static void test_poison(void) {
@@ -345,9 +349,9 @@ static void test_lost_end(void) {
 
 int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
-        ZK_CASE(test_together), ZK_CASE(test_many),       ZK_CASE(test_machine_dies), ZK_CASE(test_elsewhere),
-        ZK_CASE(test_restart),  ZK_CASE(test_given_back), ZK_CASE(test_poison),       ZK_CASE(test_first_end),
-        ZK_CASE(test_lost),     ZK_CASE(test_lost_end),   ZK_CASE(test_refused),
+        ZK_CASE(test_together),  ZK_CASE(test_many),       ZK_CASE(test_machine_dies),       ZK_CASE(test_elsewhere),
+        ZK_CASE(test_restart),   ZK_CASE(test_given_back), ZK_CASE(test_given_back_stalled), ZK_CASE(test_poison),
+        ZK_CASE(test_first_end), ZK_CASE(test_lost),       ZK_CASE(test_lost_end),           ZK_CASE(test_refused),
     };
     return fleet_main(cases, sizeof cases / sizeof cases[0], argc, argv);
 }
