@@ -316,7 +316,6 @@ struct zk_engine {
     engine_vk *vks;
     pthread_mutex_t publics_lock; /* the content of one job at a time is decoded here */
     engine_trace *traces;         /* newest first */
-    size_t trace_bytes;
     uint32_t n_watches;
     char journal_error[512];
     /* a shared journal */

@@ -73,7 +73,7 @@ typedef struct zk_ipc_message {
     bool wrong_proof, already_loaded; /* after PROVE; after LOAD and EVICT: was it there */
     bool input_ahead;                 /* after PROVE: the inputs were there already */
     uint8_t proof[ZK_PROOF_BYTES];
-    uint64_t srs_load_ns, synth_ns, gpu_ns, total_ns, unaccounted_ns, prepare_ns;
+    uint64_t srs_load_ns, synth_ns, gpu_ns, total_ns, unaccounted_ns;
     uint64_t stage_ns[ZK_PROVE_N_STAGES];
     zk_file_identity file; /* KEY_FILE, KEY_DIGEST */
     zk_file_digest digest; /* KEY_DIGEST; DIGEST: has_blake2b says whether that is wanted, too; GRANTED: if `known` */

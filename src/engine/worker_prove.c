@@ -83,7 +83,7 @@ static cuzk_status begin_members(zk_ipc_message members[], unsigned *n, worker_l
         *done = common;
         done->partition = *n ? task->more[*n - 1] : task->partition;
         done->already_loaded = common.already_loaded || *n;
-        if (*n) done->prepare_ns = done->srs_load_ns = 0;
+        if (*n) done->srs_load_ns = 0;
         if (*n + 1 < most) look_ahead(self, task, *n);
         zk_span *span = zk_span_open(trace, "partition");
         cuzk_status status = begin(self, c, c->group[*n], ZK_PROVE_MSM, true, done, trace, err);
@@ -145,13 +145,11 @@ static cuzk_status check_partitions(const zk_ipc_message *task, uint32_t n_parti
 cuzk_status worker_prove(worker_lane *self, const zk_ipc_message *task, zk_ipc_message *done, zk_trace *trace,
                          cuzk_err *err) {
     loaded *c = NULL;
-    uint64_t start = zk_now_ns();
     self->partition = task->partition;
     ZK_TRY(worker_take_job(self, task->job_id, false, trace, err));
     const zk_job *job = self->current->job;
-    done->prepare_ns = zk_now_ns() - start;
     ZK_TRY(check_partitions(task, job->n_partitions, err));
-    start = zk_now_ns();
+    const uint64_t start = zk_now_ns();
     if (self->index) {
         ZK_TRY(worker_join(&c, self, job->kind, job->sector_bytes, err));
         done->already_loaded = true;

@@ -21,16 +21,6 @@ typedef struct writer_state {
 } writer_state;
 static const char magic[16] = "cuzk-partial-1\n";
 
-static char *path_with(const char *path, const char *suffix) {
-    size_t n = strlen(path), m = strlen(suffix);
-    char *text = zk_malloc(n + m + 1);
-    if (text) {
-        memcpy(text, path, n);
-        memcpy(text + n, suffix, m + 1);
-    }
-    return text;
-}
-
 static void close_writer(zk_key_writer *w) {
     if (w->fd >= 0) close(w->fd);
     free(w->path);
@@ -92,9 +82,9 @@ cuzk_status zk_key_writer_open(zk_key_writer *w, const char *path, const uint8_t
     if (fingerprint) memcpy(w->fingerprint, fingerprint, sizeof w->fingerprint);
     zk_sha256_init(&w->sha);
     w->path = zk_strdup(path);
-    w->partial = path_with(path, ".partial");
-    w->state = path_with(path, ".partial.state");
-    w->state_new = path_with(path, ".partial.state.new");
+    w->partial = zk_asprintf("%s.partial", path);
+    w->state = zk_asprintf("%s.partial.state", path);
+    w->state_new = zk_asprintf("%s.partial.state.new", path);
     if (!w->path || !w->partial || !w->state || !w->state_new) {
         status = ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: out of memory", path);
         goto out;

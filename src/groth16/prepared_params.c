@@ -30,14 +30,11 @@ static void header_decode(zk_prepared_header *header, const uint8_t bytes[ZK_PRE
 }
 
 cuzk_status zk_prepared_path(char **path, const char *params_path, cuzk_err *err) {
-    static const char from[] = ".params", to[] = ".prepared";
+    static const char from[] = ".params";
     size_t n = strlen(params_path);
     if (n > sizeof from && memcmp(params_path + n - (sizeof from - 1), from, sizeof from) == 0) n -= sizeof from - 1;
-    *path = zk_malloc(n + sizeof to);
-    if (!*path) return ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: out of memory", params_path);
-    memcpy(*path, params_path, n);
-    memcpy(*path + n, to, sizeof to);
-    return CUZK_OK;
+    *path = zk_asprintf("%.*s.prepared", (int)n, params_path);
+    return *path ? CUZK_OK : ZK_FAIL(err, CUZK_OUT_OF_MEMORY, "%s: out of memory", params_path);
 }
 
 /* ---- opening ---- */
