@@ -177,6 +177,30 @@ static void test_elsewhere(void) {
     zk_engine_destroy(b);
 }
 
+/* A machine that leaves says so of all that it had at once: the others do not wait for the end of its lease. Played, as
+ * most of its units it gives back one by one, and the others hear of each. */
+static void test_leaves(void) {
+    dsn = pg_dsn("leaves");
+    test_hold();
+    zk_engine *a = fleet_engine("leaves", "a", "hold@load:1");
+    zk_request request = window_request("leaves");
+    zk_submitted s;
+    zk_result result;
+    test_submit(&s, a, &request);
+    await_stage(a, "load");
+    ZK_CHECK(pg_ask(dsn, "WITH t AS (UPDATE cuzk_units SET owner = 'other', lease_until = now() + interval '1 day'"
+                         " WHERE idx >= 0 AND owner IS NULL RETURNING idx) SELECT count(*) FROM t") == 2);
+    test_let_go();
+    await_value("SELECT count(*) FROM cuzk_units WHERE idx >= 0 AND done", 1);
+    usleep(500000); /* it has asked for more */
+    pg_ask(dsn, "WITH u AS (UPDATE cuzk_units SET owner = NULL, lease_until = NULL WHERE owner = 'other')"
+                " SELECT pg_notify('cuzk_jobs', '*')");
+    test_await(&result, a, s.job_id);
+    test_verify(&request, &result);
+    zk_result_clear(&result);
+    zk_engine_destroy(a);
+}
+
 /* A restart takes up what is there, and keeps the content it still has. */
 static void test_restart(void) {
     dsn = pg_dsn("restart");
@@ -349,9 +373,10 @@ static void test_lost_end(void) {
 
 int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
-        ZK_CASE(test_together),  ZK_CASE(test_many),       ZK_CASE(test_machine_dies),       ZK_CASE(test_elsewhere),
-        ZK_CASE(test_restart),   ZK_CASE(test_given_back), ZK_CASE(test_given_back_stalled), ZK_CASE(test_poison),
-        ZK_CASE(test_first_end), ZK_CASE(test_lost),       ZK_CASE(test_lost_end),           ZK_CASE(test_refused),
+        ZK_CASE(test_together), ZK_CASE(test_many),      ZK_CASE(test_machine_dies), ZK_CASE(test_elsewhere),
+        ZK_CASE(test_leaves),   ZK_CASE(test_restart),   ZK_CASE(test_given_back),   ZK_CASE(test_given_back_stalled),
+        ZK_CASE(test_poison),   ZK_CASE(test_first_end), ZK_CASE(test_lost),         ZK_CASE(test_lost_end),
+        ZK_CASE(test_refused),
     };
     return fleet_main(cases, sizeof cases / sizeof cases[0], argc, argv);
 }
