@@ -77,7 +77,7 @@ expect "a pipe as address" 3 "$work/pipe: found something that is no socket" pat
 refused "a pipe as authority of a client" "$work/pipe" status --connect localhost:1 --tls-ca "$work/pipe"
 refused "a pipe as request" "$work/pipe" submit --request "$work/pipe"
 refused "a pipe as request to prove" "$work/pipe" prove --request "$work/pipe" --params "$work/keys" -o "$work/p"
-expect "a request that a shell pipes in is read" 3 "/dev/stdin: json: byte 0" sh -c 'echo x | "$1" prove --request /dev/stdin --params . -o p' sh "$CUZK"
+expect "a request that a shell pipes in is read" 3 "/dev/stdin: json: byte 0" sh -c 'echo x | "$1" prove --request /dev/stdin --params . -o "$2/p"' sh "$CUZK" "$work"
 
 start --config "$work/cuzk.toml"
 grep -q "level=warn.*there are no keys: .*param_cache=$work/keys" "$work/log" && pass "no keys are told" || fail "no keys are told"
