@@ -5,7 +5,7 @@ set -u
 : "${CUZK:?}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-umask 022 # it asks for that
+umask 022 # systemd-analyze asks for that
 . "$(dirname "$0")/expect.sh"
 unit=$(dirname "$CUZK")/../../systemd/cuzk.service
 sed "s|^ExecStart=[^ ]*|ExecStart=$CUZK|" "$unit" >"$work/cuzk.service"
