@@ -5,7 +5,7 @@ set -u
 seconds=${1:-20}
 cd "$(dirname "$0")/.." || exit 2
 tests="lanes_msm lanes_ntt base base_mem base_io base_misc engine_store engine engine_keys engine_devices engine_prepared engine_lanes\
- engine_groups engine_oom engine_heap engine_fleet_journal engine_fleet rpc rpc_threads"
+ engine_groups engine_stalls engine_oom engine_heap engine_fleet_journal engine_fleet rpc rpc_threads"
 # With clang where it is: what gcc 12 makes of AVX-512 kernels under ThreadSanitizer computes wrongly (no other build of either does).
 compiler=
 command -v clang >/dev/null && command -v clang++ >/dev/null && compiler="-DCMAKE_C_COMPILER=clang -DCMAKE_CXX_COMPILER=clang++"
