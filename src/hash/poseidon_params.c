@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/alloc.h"
 #include "hash/poseidon.h"
 
 /* Partial rounds for 128 bits of security, by width (RF is 8 for all); from the security inequalities with the
@@ -187,7 +186,8 @@ static zk_poseidon_params *make_params(unsigned arity) {
     size_t square = (size_t)t * t;
     size_t n = 5 * square + (size_t)(rf + rp) * t + (size_t)rf * t + rp + (size_t)rp * (2 * t - 1) +
                (size_t)rp * (t - 1 + ZK_POSEIDON_BLOCK);
-    zk_poseidon_params *params = zk_calloc(1, sizeof *params + n * sizeof(zk_fr));
+    /* Not by zk_calloc: made once for the process, and whose batch fails for want of them tries again one by one. */
+    zk_poseidon_params *params = calloc(1, sizeof *params + n * sizeof(zk_fr));
     if (!params) return NULL;
     zk_fr *at = (zk_fr *)(params + 1);
     zk_fr *mds = at, *rc = mds + square, *compressed = rc + (size_t)(rf + rp) * t;
