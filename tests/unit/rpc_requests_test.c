@@ -159,6 +159,7 @@ static void add_post(const char *name) {
     r->priority = winning ? ZK_PRIORITY_CRITICAL : ZK_PRIORITY_HIGH;
     size_t n = zk_min_size(p.n, p.type->n_sectors);
     memcpy(proofs(r, n), p.vanilla, n * sizeof p.vanilla[0]);
+    for (size_t i = n; i < p.n; i++) free(p.vanilla[i].data);
     r->randomness = node_blob(p.randomness);
     zk_json_doc_destroy(doc);
 }
