@@ -5,6 +5,14 @@ set -u
 build=$1
 label=${2:-check}
 here=$(cd "$(dirname "$0")/.." && pwd)
+# Settings of a daemon, or its address, that somebody has in the environment are not meant for tests.
+for name in $(env | sed -n 's/^\(CUZK_[A-Z0-9_]*\)=.*/\1/p'); do
+    case $name in
+    CUZK_CPU | CUZK_NUMA | CUZK_TEST_* | CUZK_ENGINE_* | CUZK_PROGRAM | CUZK_POSTGRES_BIN | CUZK_*_KEYS) ;;
+    *) unset "$name" ;;
+    esac
+done
+unset NOTIFY_SOCKET WATCHDOG_USEC WATCHDOG_PID
 # what scripts of tests/e2e run
 CUZK=$(cd "$build" && pwd)/src/cli/cuzk
 export CUZK
