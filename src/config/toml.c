@@ -34,6 +34,7 @@ typedef struct parser {
     const char *begin;  /* of the header or pair that is being read */
     unsigned n_open;    /* arrays around the cursor */
     bool is_lost;       /* nobody knows which table this is: its name is wrong */
+    bool is_full;       /* more than may be kept: what follows is not read */
     cuzk_err *err;
 } parser;
 
@@ -237,8 +238,13 @@ static const zk_toml_entry *find_entry(const parser *ps, const char *path) {
     return NULL;
 }
 
+static cuzk_status too_many(parser *ps, const char *what) {
+    ps->is_full = true;
+    return fail(ps, "more than %d %s", ZK_TOML_MAX_ENTRIES, what);
+}
+
 static cuzk_status add_table(parser *ps, table **t, const char *path) {
-    if (ps->n_tables >= ZK_TOML_MAX_ENTRIES) return fail(ps, "more than %d tables", ZK_TOML_MAX_ENTRIES);
+    if (ps->n_tables >= ZK_TOML_MAX_ENTRIES) return too_many(ps, "tables");
     if (!zk_grow((void **)&ps->tables, &ps->max_tables, ps->n_tables + 1, sizeof *ps->tables)) return no_memory(ps);
     *t = &ps->tables[ps->n_tables++];
     **t = (table){.path = path};
@@ -457,7 +463,7 @@ static cuzk_status take_pair(parser *ps, const char *prefix, unsigned depth) {
     ps->p++;
     skip_blanks(ps);
     if (peek(ps) == '{') return take_inline_table(ps, path, depth);
-    if (ps->doc->n_entries >= ZK_TOML_MAX_ENTRIES) return fail(ps, "more than %d values", ZK_TOML_MAX_ENTRIES);
+    if (ps->doc->n_entries >= ZK_TOML_MAX_ENTRIES) return too_many(ps, "values");
     zk_toml_entry entry = {.path = path, .line = line};
     ZK_TRY(take_value(ps, &entry.value, 1));
     if (ps->is_lost) return CUZK_OK;
@@ -566,7 +572,7 @@ cuzk_status zk_toml_parse_on(zk_toml **doc, const char *text, size_t n_text, con
     }
     static const char mark[] = {'\xef', '\xbb', '\xbf'}; /* of the order of bytes: some editors begin a file so */
     if (n_text >= sizeof mark && memcmp(text, mark, sizeof mark) == 0) ps.p += sizeof mark;
-    while (peek(&ps) >= 0) {
+    while (peek(&ps) >= 0 && !ps.is_full) {
         ps.begin = ps.p;
         status = take_statement(&ps);
         if (status == CUZK_BAD_INPUT && wrong) {

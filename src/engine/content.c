@@ -124,6 +124,9 @@ cuzk_status zk_content_field_begin(zk_content *content, zk_content_field field, 
     if (content->remaining)
         (void)ZK_FAIL(&content->failure, CUZK_BAD_INPUT, "a field is %" PRIu64 " bytes shorter than announced",
                       content->remaining);
+    else if (field == ZK_CONTENT_VANILLA_PROOFS && content->head.n_vanilla_proofs >= ZK_CONTENT_MAX_ENTRIES)
+        (void)ZK_FAIL(&content->failure, CUZK_BAD_INPUT, "vanilla_proofs: found more than %d entries",
+                      ZK_CONTENT_MAX_ENTRIES);
     else if (n_bytes > content->max_bytes - content->n_bytes)
         (void)ZK_FAIL(&content->failure, CUZK_EXHAUSTED,
                       "the content of a job may have %" PRIu64 " bytes, found at least %" PRIu64, content->max_bytes,

@@ -143,8 +143,10 @@ typedef enum zk_content_field {
  * thread at a time. Nothing is kept in memory but a small buffer. */
 typedef struct zk_content zk_content;
 cuzk_status zk_content_create(zk_content **content, zk_engine *engine, cuzk_err *err) ZK_MUST_USE;
-/* Begins a field of exactly n_bytes. EXHAUSTED beyond max_content_bytes, IO for a full disk; the first failure stays.
- */
+/* More of vanilla_proofs has no request; each has a head in the file, which an empty one has not in the message. */
+enum { ZK_CONTENT_MAX_ENTRIES = 1 << 20 };
+/* Begins a field of exactly n_bytes. BAD_INPUT: an entry too many; EXHAUSTED beyond max_content_bytes, IO for a full
+ * disk; the first failure stays. */
 cuzk_status zk_content_field_begin(zk_content *content, zk_content_field field, uint64_t n_bytes,
                                    cuzk_err *err) ZK_MUST_USE;
 cuzk_status zk_content_write(zk_content *content, const void *data, size_t n, cuzk_err *err) ZK_MUST_USE;

@@ -333,7 +333,10 @@ static cuzk_status look(engine_lane *lane, bool spoke, cuzk_err *err) {
     const uint64_t limit_ns = lane->engine->options.stall_limit_ms * ZK_MS_NS;
     zk_progress *progress = first->progress ? &first->progress[engine_lane_is_second(lane)] : NULL;
     bool made = !progress || zk_progress_take(progress);
-    zk_stall_look(stall, zk_now_ns(), made || spoke || first->stopped);
+    if (first->stopped && !made && !spoke)
+        zk_stall_pause(stall, zk_now_ns());
+    else
+        zk_stall_look(stall, zk_now_ns(), made || spoke);
     if (!limit_ns || stall->still_ns < limit_ns || lane->task.cancel) return CUZK_OK;
     if (zk_process_is_held(first->pid)) {
         ZK_LOG_WARN("a worker makes no progress; it is left alone, as somebody has stopped or traces it",

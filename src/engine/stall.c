@@ -11,6 +11,8 @@ void zk_stall_look(zk_stall *stall, uint64_t now_ns, bool progress) {
     stall->still_ns = progress ? 0 : stall->still_ns + (since < ZK_STALL_LOOK_NS ? since : ZK_STALL_LOOK_NS);
 }
 
+void zk_stall_pause(zk_stall *stall, uint64_t now_ns) { stall->looked_ns = now_ns; }
+
 bool zk_process_is_held(int pid) {
     char path[64], line[128], state = 0;
     int tracer = 0;

@@ -14,8 +14,11 @@ typedef struct zk_stall {
 #define ZK_STALL_LOOK_NS ((uint64_t)200000000)
 
 void zk_stall_begin(zk_stall *stall, uint64_t now_ns);
-/* To be called several times in ZK_STALL_LOOK_NS. progress: since the last look, or there is a reason to wait. */
+/* To be called several times in ZK_STALL_LOOK_NS. progress: since the last look. */
 void zk_stall_look(zk_stall *stall, uint64_t now_ns, bool progress);
+/* Instead: nobody expects progress now. That time does not count, what came before it does, so that who is paused again
+ * and again is found, too. */
+void zk_stall_pause(zk_stall *stall, uint64_t now_ns);
 
 /* Whether a process is stopped by a signal, or traced: somebody has it in hand, who may let it go on. */
 bool zk_process_is_held(int pid);

@@ -102,10 +102,10 @@ static cuzk_status take_content(walker *w, zk_rpc_submit *s, unsigned i, unsigne
     const byte_field *f = &byte_fields[i];
     uint64_t n = 0;
     ZK_TRY(take_length(w, &n));
-    if (!f->repeated && n == 0) return CUZK_OK; /* the same as absent */
-    /* What is in the spool cannot be replaced by a later value. */
+    /* What is in the spool cannot be replaced by a later value, not by an empty one, either. */
     if (!f->repeated && *seen >> i & 1)
         return ZK_FAIL(w->err, CUZK_BAD_INPUT, "%s: found a second value, expected one", f->name);
+    if (!f->repeated && n == 0) return CUZK_OK; /* the same as absent */
     *seen |= 1u << i;
     ZK_TRY(zk_content_field_begin(s->content, f->field, n, w->err));
     return take_bytes(w, s->content, n);

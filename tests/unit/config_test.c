@@ -594,6 +594,15 @@ static void test_all_errors(void) {
         zk_config_destroy(c);
     }
 
+    /* What follows the last value that is kept is not read: one error. */
+    char *long_text = malloc(12 * (ZK_TOML_MAX_ENTRIES + 100));
+    ZK_CHECK(long_text);
+    size_t n_long = 0;
+    for (unsigned i = 0; i < ZK_TOML_MAX_ENTRIES + 50; i++) n_long += (size_t)sprintf(long_text + n_long, "k%u=1\n", i);
+    ZK_CHECK_OK(judge(&n, path, long_text, n_long, NULL, &err), err);
+    ZK_CHECKF(n == 1 && strcmp(found, "4097: more than 4096 values\n") == 0, "%zu errors:\n%s", n, found);
+    free(long_text);
+
     /* There is an end to it. */
     char many[4096] = "";
     for (unsigned i = 0; i < 200; i++) strcat(many, "x y\n");

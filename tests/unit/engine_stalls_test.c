@@ -72,6 +72,9 @@ static void test_time(void) {
     zk_stall_look(&stall, now, false);
     zk_stall_look(&stall, now - 5, false); /* never, by this clock */
     ZK_CHECK(stall.still_ns == 1000 * ms + ZK_STALL_LOOK_NS);
+    zk_stall_pause(&stall, now += hour); /* others had its CPUs: what was before still counts */
+    zk_stall_look(&stall, now += 50 * ms, false);
+    ZK_CHECK(stall.still_ns == 1050 * ms + ZK_STALL_LOOK_NS);
     zk_stall_look(&stall, now += 50 * ms, true);
     ZK_CHECK(stall.still_ns == 0);
     /* one that hardly gets a CPU, and moves once in a second, never reaches two */

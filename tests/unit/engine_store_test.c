@@ -74,6 +74,14 @@ static void test_content_limits(void) {
     content = suite_content(spool, 100, "01234");
     ZK_CHECK_OK(zk_content_field_begin(content, ZK_CONTENT_RANDOMNESS, 6, &err), err);
     ZK_CHECK(zk_content_commit(&meta, &bytes, content, &request, &err) == CUZK_BAD_INPUT); /* 6 bytes missing */
+    zk_err_reset(&err);
+    /* Entries that are empty cost a message next to nothing, the disk a head each. */
+    content = suite_content(spool, 5, "01234");
+    for (unsigned i = 0; i < ZK_CONTENT_MAX_ENTRIES; i++)
+        ZK_CHECK(zk_content_field_begin(content, ZK_CONTENT_VANILLA_PROOFS, 0, &err) == CUZK_OK);
+    ZK_CHECK(zk_content_field_begin(content, ZK_CONTENT_VANILLA_PROOFS, 0, &err) == CUZK_BAD_INPUT);
+    ZK_CHECKF(strstr(err.message, "vanilla_proofs: found more than 1048576 entries"), "%s", err.message);
+    zk_content_abort(content);
     ZK_CHECK(test_count_files(spool) == 0);
 }
 

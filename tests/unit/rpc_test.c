@@ -83,6 +83,10 @@ static void test_submit_malformed(void) {
          "\x52\x01"
          "b",
          6, "vanilla_proof: found a second value"},
+        {"\x52\x01"
+         "a"
+         "\x52\0",
+         5, "vanilla_proof: found a second value"},
         {"\x0a\x02\xc3\x28", 4, "request_id: the text is not UTF-8"},
         {"\x0a\x02"
          "a\0",
