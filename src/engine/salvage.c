@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "engine/journal_sqlite.h"
 
-enum { PATH_BYTES = 4200 };
+enum { PATH_BYTES = 4200, MAX_NAMES = 1000 };
 
 typedef struct salvage {
     sqlite3 *old, *fresh;
@@ -101,11 +102,21 @@ static void take_spool(salvage *s, const char *spool_dir) {
     closedir(dir);
 }
 
-/* The journal's files under a name that says what is the case. */
-static cuzk_status move_aside(char to[PATH_BYTES], const char *from, const char *path, const char *state, time_t when,
-                              cuzk_err *err) {
-    if ((size_t)snprintf(to, PATH_BYTES, "%s.%s-%lld", path, state, (long long)when) >= PATH_BYTES - 8)
-        return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
+/* A name that says what is the case, and that nothing has: a journal that was moved aside in the same second stays. */
+static cuzk_status name_aside(char to[PATH_BYTES], const char *path, const char *state, time_t when, cuzk_err *err) {
+    struct stat there;
+    for (unsigned n = 0; n < MAX_NAMES; n++) {
+        char more[16] = "";
+        if (n) snprintf(more, sizeof more, "-%u", n);
+        if ((size_t)snprintf(to, PATH_BYTES, "%s.%s-%lld%s", path, state, (long long)when, more) >= PATH_BYTES - 8)
+            return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
+        if (lstat(to, &there) != 0 && errno == ENOENT) return CUZK_OK;
+    }
+    return ZK_FAIL(err, CUZK_IO, "%s: cannot be moved aside: %s is there already", path, to);
+}
+
+/* All files of a journal under another name. */
+static cuzk_status move_files(const char *to, const char *from, cuzk_err *err) {
     for (size_t i = 0; i < ZK_JOURNAL_N_FILES; i++) {
         char old_name[PATH_BYTES + 8], new_name[PATH_BYTES + 8];
         snprintf(old_name, sizeof old_name, "%s%s", from, zk_journal_file_suffixes[i]);
@@ -115,6 +126,18 @@ static cuzk_status move_aside(char to[PATH_BYTES], const char *from, const char 
                            strerror(errno));
     }
     return CUZK_OK;
+}
+
+/* It failed, as on a disk that is full: what was made is gone, and the old journal, which has everything, is in its
+ * place again. An empty one there would be taken for all that there is. */
+static void put_back(const char *path, const char *aside) {
+    char name[PATH_BYTES + 8];
+    for (size_t i = 0; i < ZK_JOURNAL_N_FILES; i++) {
+        snprintf(name, sizeof name, "%s%s", path, zk_journal_file_suffixes[i]);
+        unlink(name);
+    }
+    cuzk_status status = move_files(path, aside, NULL);
+    (void)status; /* else it stays where it is, by a name that says so */
 }
 
 static bool pages_are_good(sqlite3 *db) {
@@ -141,7 +164,8 @@ cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *path, const
     ZK_GOTO(zk_journal_check_kind(path, err));
     ZK_GOTO(zk_journal_lock(&lock_fd, path, err));
     if (access(path, F_OK) == 0) ZK_GOTO(zk_journal_lock_file(&file_fd, path, err));
-    ZK_GOTO(move_aside(damaged, path, path, "damaged", now, err));
+    ZK_GOTO(name_aside(damaged, path, "damaged", now, err));
+    ZK_GOTO(move_files(damaged, path, err));
     moved = true;
     ZK_GOTO(zk_journal_db_open(&s.fresh, path, err));
     /* Without OR IGNORE: a row that is there already fails and is not counted. */
@@ -162,8 +186,8 @@ cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *path, const
     ZK_GOTO(zk_journal_exec(s.fresh, path, "COMMIT", err));
     sqlite3_close(s.old);
     s.old = NULL;
-    bool renamed =
-        !report->was_damaged && move_aside(intact, damaged, path, "intact", now, NULL) == CUZK_OK; /* else it stays */
+    bool renamed = !report->was_damaged && name_aside(intact, path, "intact", now, NULL) == CUZK_OK &&
+                   move_files(intact, damaged, NULL) == CUZK_OK; /* else it stays */
     snprintf(report->old_path, sizeof report->old_path, "%.*s", (int)sizeof report->old_path - 1,
              renamed ? intact : damaged);
 out:
@@ -171,6 +195,7 @@ out:
     sqlite3_finalize(s.insert_partition);
     sqlite3_close(s.old);
     sqlite3_close(s.fresh);
+    if (moved && status != CUZK_OK) put_back(path, damaged);
     if (file_fd >= 0) close(file_fd);
     if (!moved && !had_lock && lock_fd >= 0) unlink(lock); /* ours, of nothing */
     if (lock_fd >= 0) close(lock_fd);

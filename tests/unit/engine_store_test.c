@@ -1,5 +1,7 @@
 /* What the engine keeps on disk: spool files, the journal, their repair; and the small parts that need no proof. */
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include "engine/journal_sqlite.h"
 #include "engine/memory.h"
@@ -187,6 +189,55 @@ static void test_salvage_intact(void) {
     journal->ops->close(journal);
     ZK_CHECK_OK(zk_journal_open_sqlite(&journal, old, &err), err); /* whole, as it was */
     ZK_CHECK(suite_n_open(journal) == 2);
+    journal->ops->close(journal);
+}
+
+/* Twice within a second: each time the old one is kept. */
+static void test_salvage_twice(void) {
+    char path[512];
+    snprintf(path, sizeof path, "%s", test_path("journal-t"));
+    zk_journal *journal = NULL;
+    cuzk_err err = {0};
+    zk_salvage_report report[3];
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    journal->ops->close(journal);
+    for (unsigned i = 0; i < 3; i++) {
+        ZK_CHECK_OK(zk_engine_salvage(&report[i], path, NULL, &err), err);
+        for (unsigned k = 0; k < i; k++) ZK_CHECK(strcmp(report[k].old_path, report[i].old_path) != 0);
+    }
+    for (unsigned i = 0; i < 3; i++) ZK_CHECKF(access(report[i].old_path, F_OK) == 0, "%s", report[i].old_path);
+}
+
+/* No room for the new one: the old one is where it was, whole. */
+static void test_salvage_no_room(void) {
+    char path[512], spool[600];
+    snprintf(path, sizeof path, "%s", test_path("journal-n"));
+    snprintf(spool, sizeof spool, "%s.spool", path);
+    zk_journal *journal = NULL;
+    cuzk_err err = {0};
+    zk_content_meta meta;
+    zk_salvage_report report;
+    struct rlimit before;
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    suite_job(&meta, journal, spool, "a", "proof");
+    journal->ops->close(journal);
+    size_t n = test_count_files(test_dir);
+    ZK_CHECK(signal(SIGXFSZ, SIG_IGN) != SIG_ERR && getrlimit(RLIMIT_FSIZE, &before) == 0);
+    for (rlim_t most = 4096; most < 1 << 20; most *= 2) {
+        ZK_CHECK(setrlimit(RLIMIT_FSIZE, &(struct rlimit){most, before.rlim_max}) == 0);
+        cuzk_status status = zk_engine_salvage(&report, path, NULL, &err);
+        ZK_CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+        ZK_CHECK(most > 4096 || status == CUZK_IO);
+        if (status == CUZK_OK) break;
+        zk_err_reset(&err);
+        ZK_CHECKF(test_count_files(test_dir) <= n + 1, "%zu files, before %zu", test_count_files(test_dir),
+                  n); /* .lock */
+        ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+        ZK_CHECK(suite_n_open(journal) == 1);
+        journal->ops->close(journal);
+    }
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    ZK_CHECK(suite_n_open(journal) == 1);
     journal->ops->close(journal);
 }
 
@@ -410,11 +461,12 @@ static void test_memory_groups(void) {
 
 int main(int argc, char **argv) {
     static const zk_test_case cases[] = {
-        ZK_CASE(test_content),        ZK_CASE(test_content_limits),     ZK_CASE(test_journal),
-        ZK_CASE(test_salvage_head),   ZK_CASE(test_salvage_first_page), ZK_CASE(test_salvage_page),
-        ZK_CASE(test_salvage_intact), ZK_CASE(test_salvage_refused),    ZK_CASE(test_damaged_in_use),
-        ZK_CASE(test_spool_gone),     ZK_CASE(test_spool_locked),       ZK_CASE(test_not_files),
-        ZK_CASE(test_not_writable),   ZK_CASE(test_circuits),           ZK_CASE(test_memory_groups),
+        ZK_CASE(test_content),         ZK_CASE(test_content_limits),     ZK_CASE(test_journal),
+        ZK_CASE(test_salvage_head),    ZK_CASE(test_salvage_first_page), ZK_CASE(test_salvage_page),
+        ZK_CASE(test_salvage_intact),  ZK_CASE(test_salvage_twice),      ZK_CASE(test_salvage_no_room),
+        ZK_CASE(test_salvage_refused), ZK_CASE(test_damaged_in_use),     ZK_CASE(test_spool_gone),
+        ZK_CASE(test_spool_locked),    ZK_CASE(test_not_files),          ZK_CASE(test_not_writable),
+        ZK_CASE(test_circuits),        ZK_CASE(test_memory_groups),
     };
     if (argc > 1 && strcmp(argv[1], "worker") == 0) return test_worker_main(argc, argv);
     zk_log_set_level(ZK_LOG_OFF);
