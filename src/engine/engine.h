@@ -402,7 +402,7 @@ typedef struct zk_salvage_report {
     char old_path[4096];                /* where it is now: the name says whether it is intact or damaged */
 } zk_salvage_report;
 /* Copies what can be read into a new journal. spool_dir as in the options (NULL: default). No engine may run. Refused
- * (no such journal, one that is in use) it leaves nothing behind. */
+ * (no such journal, one that is in use) or failed (no room) it leaves everything as it was. */
 cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *journal_path, const char *spool_dir,
                               cuzk_err *err) ZK_MUST_USE;
 

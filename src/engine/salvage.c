@@ -103,13 +103,13 @@ static void take_spool(salvage *s, const char *spool_dir) {
 }
 
 /* A name that says what is the case, and that nothing has: a journal that was moved aside in the same second stays. */
-static cuzk_status name_aside(char to[PATH_BYTES], const char *path, const char *state, time_t when, cuzk_err *err) {
+static cuzk_status name_aside(char to[PATH_BYTES], const char *path, const char *state, cuzk_err *err) {
+    const long long when = (long long)time(NULL);
     struct stat there;
     for (unsigned n = 0; n < MAX_NAMES; n++) {
         char more[16] = "";
         if (n) snprintf(more, sizeof more, "-%u", n);
-        if ((size_t)snprintf(to, PATH_BYTES, "%s.%s-%lld%s", path, state, (long long)when, more) >= PATH_BYTES - 8)
-            return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
+        snprintf(to, PATH_BYTES, "%s.%s-%lld%s", path, state, when, more);
         if (lstat(to, &there) != 0 && errno == ENOENT) return CUZK_OK;
     }
     return ZK_FAIL(err, CUZK_IO, "%s: cannot be moved aside: %s is there already", path, to);
@@ -122,82 +122,96 @@ static cuzk_status move_files(const char *to, const char *from, cuzk_err *err) {
         snprintf(old_name, sizeof old_name, "%s%s", from, zk_journal_file_suffixes[i]);
         snprintf(new_name, sizeof new_name, "%s%s", to, zk_journal_file_suffixes[i]);
         if (rename(old_name, new_name) != 0 && (i == 0 || errno != ENOENT))
-            return ZK_FAIL(err, errno == ENOENT ? CUZK_NOT_FOUND : CUZK_IO, "%s: cannot be moved aside: %s", old_name,
-                           strerror(errno));
+            return ZK_FAIL(err, CUZK_IO, "%s: cannot be moved: %s", old_name, strerror(errno));
     }
     return CUZK_OK;
 }
 
-/* It failed, as on a disk that is full: what was made is gone, and the old journal, which has everything, is in its
- * place again. An empty one there would be taken for all that there is. */
-static void put_back(const char *path, const char *aside) {
-    char name[PATH_BYTES + 8];
+static void remove_files(const char *path) {
     for (size_t i = 0; i < ZK_JOURNAL_N_FILES; i++) {
+        char name[PATH_BYTES + 8];
         snprintf(name, sizeof name, "%s%s", path, zk_journal_file_suffixes[i]);
         unlink(name);
     }
-    cuzk_status status = move_files(path, aside, NULL);
-    (void)status; /* else it stays where it is, by a name that says so */
 }
 
 static bool pages_are_good(sqlite3 *db) {
     sqlite3_stmt *check = NULL;
     bool good = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &check, NULL) == SQLITE_OK &&
-                sqlite3_step(check) == SQLITE_ROW && strcmp((const char *)sqlite3_column_text(check, 0), "ok") == 0;
+                sqlite3_step(check) == SQLITE_ROW;
+    const char *text = good ? (const char *)sqlite3_column_text(check, 0) : NULL;
+    good = text && strcmp(text, "ok") == 0;
     sqlite3_finalize(check);
     return good;
 }
 
+static void close_both(salvage *s) {
+    sqlite3_finalize(s->insert);
+    sqlite3_finalize(s->insert_partition);
+    sqlite3_close(s->old);
+    sqlite3_close(s->fresh);
+    s->insert = s->insert_partition = NULL;
+    s->old = s->fresh = NULL;
+}
+
+/* Makes the new journal beside the old one. */
+static cuzk_status fill(salvage *s, const char *fresh, const char *path, const char *spool_dir, cuzk_err *err) {
+    ZK_TRY(zk_journal_db_open(&s->fresh, fresh, err));
+    /* Without OR IGNORE: a row that is there already fails and is not counted. */
+    const char *insert =
+        "INSERT INTO jobs (" ZK_JOURNAL_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+    if (sqlite3_prepare_v2(s->fresh, insert, -1, &s->insert, NULL) != SQLITE_OK ||
+        sqlite3_prepare_v2(s->fresh, "INSERT OR IGNORE INTO partitions VALUES (?,?,?,?,?,?)", -1, &s->insert_partition,
+                           NULL) != SQLITE_OK)
+        return zk_journal_fail(s->fresh, fresh, "prepare", sqlite3_extended_errcode(s->fresh), err);
+    ZK_TRY(zk_journal_exec(s->fresh, fresh, "BEGIN", err));
+    /* A head that is beyond reading leaves the spool. */
+    if (sqlite3_open_v2(path, &s->old, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK)
+        copy_jobs(s);
+    else
+        s->report->n_lost++;
+    s->report->was_damaged = s->report->n_lost > 0 || !pages_are_good(s->old);
+    take_spool(s, spool_dir);
+    return zk_journal_exec(s->fresh, fresh, "COMMIT", err);
+}
+
+/* The old journal stays where it is until the new one is whole, should this fail or be killed: a daemon that starts on
+ * an empty one clears the spool. */
 cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *path, const char *spool_dir, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     salvage s = {.report = report};
-    char damaged[PATH_BYTES], intact[PATH_BYTES], spool[PATH_BYTES], lock[PATH_BYTES + 8];
+    char old[PATH_BYTES], fresh[PATH_BYTES], spool[PATH_BYTES], lock[PATH_BYTES + 8];
     int lock_fd = -1, file_fd = -1;
-    bool moved = false;
-    time_t now = time(NULL);
     *report = (zk_salvage_report){0};
+    if (strlen(path) >= sizeof report->old_path - 40)
+        return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
     if ((size_t)snprintf(spool, sizeof spool, "%s%s", spool_dir ? spool_dir : path, spool_dir ? "" : ".spool") >=
         sizeof spool)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the spool folder is too long");
     snprintf(lock, sizeof lock, "%s.lock", path);
+    snprintf(fresh, sizeof fresh, "%s.salvage", path);
     bool had_lock = access(lock, F_OK) == 0;
     ZK_GOTO(zk_journal_check_kind(path, err));
+    if (access(path, F_OK) != 0)
+        ZK_GOTO(ZK_FAIL(err, errno == ENOENT ? CUZK_NOT_FOUND : CUZK_IO, "%s: cannot be salvaged: %s", path,
+                        strerror(errno)));
     ZK_GOTO(zk_journal_lock(&lock_fd, path, err));
-    if (access(path, F_OK) == 0) ZK_GOTO(zk_journal_lock_file(&file_fd, path, err));
-    ZK_GOTO(name_aside(damaged, path, "damaged", now, err));
-    ZK_GOTO(move_files(damaged, path, err));
-    moved = true;
-    ZK_GOTO(zk_journal_db_open(&s.fresh, path, err));
-    /* Without OR IGNORE: a row that is there already fails and is not counted. */
-    const char *insert =
-        "INSERT INTO jobs (" ZK_JOURNAL_COLUMNS ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
-    if (sqlite3_prepare_v2(s.fresh, insert, -1, &s.insert, NULL) != SQLITE_OK ||
-        sqlite3_prepare_v2(s.fresh, "INSERT OR IGNORE INTO partitions VALUES (?,?,?,?,?,?)", -1, &s.insert_partition,
-                           NULL) != SQLITE_OK)
-        ZK_GOTO(zk_journal_fail(s.fresh, path, "prepare", sqlite3_extended_errcode(s.fresh), err));
-    ZK_GOTO(zk_journal_exec(s.fresh, path, "BEGIN", err));
-    /* A head that is beyond reading leaves the spool. */
-    if (sqlite3_open_v2(damaged, &s.old, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK)
-        copy_jobs(&s);
-    else
-        report->n_lost++;
-    report->was_damaged = report->n_lost > 0 || !pages_are_good(s.old);
-    take_spool(&s, spool);
-    ZK_GOTO(zk_journal_exec(s.fresh, path, "COMMIT", err));
-    sqlite3_close(s.old);
-    s.old = NULL;
-    bool renamed = !report->was_damaged && name_aside(intact, path, "intact", now, NULL) == CUZK_OK &&
-                   move_files(intact, damaged, NULL) == CUZK_OK; /* else it stays */
-    snprintf(report->old_path, sizeof report->old_path, "%.*s", (int)sizeof report->old_path - 1,
-             renamed ? intact : damaged);
+    ZK_GOTO(zk_journal_lock_file(&file_fd, path, err));
+    remove_files(fresh); /* of one that was interrupted */
+    status = fill(&s, fresh, path, spool, err);
+    close_both(&s);
+    if (status != CUZK_OK) goto out;
+    ZK_GOTO(name_aside(old, path, report->was_damaged ? "damaged" : "intact", err));
+    snprintf(report->old_path, sizeof report->old_path, "%.*s", (int)sizeof report->old_path - 1, old);
+    ZK_GOTO(move_files(old, path, err));
+    status = move_files(path, fresh, err);
+    if (status == CUZK_OK) goto out;
+    cuzk_status back = move_files(path, old, NULL);
+    (void)back; /* else it stays there, by a name that says what it is */
 out:
-    sqlite3_finalize(s.insert);
-    sqlite3_finalize(s.insert_partition);
-    sqlite3_close(s.old);
-    sqlite3_close(s.fresh);
-    if (moved && status != CUZK_OK) put_back(path, damaged);
+    if (status != CUZK_OK && file_fd >= 0) remove_files(fresh);
+    if (status != CUZK_OK && !had_lock && lock_fd >= 0) unlink(lock);
     if (file_fd >= 0) close(file_fd);
-    if (!moved && !had_lock && lock_fd >= 0) unlink(lock); /* ours, of nothing */
     if (lock_fd >= 0) close(lock_fd);
     return status;
 }

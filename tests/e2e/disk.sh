@@ -163,6 +163,6 @@ verified "after salvage: its proof holds" "$work/fifth.proof"
 stop
 expect "salvage of what is not damaged" 0 "the old journal was not damaged; it is $disk/journal.db.intact-" "$CUZK" journal salvage \
     "$disk/journal.db"
-expect "salvage of nothing" 3 "none.db: cannot be moved aside: No such file" "$CUZK" journal salvage "$disk/none.db"
+expect "salvage of nothing" 3 "none.db: cannot be salvaged: No such file" "$CUZK" journal salvage "$disk/none.db"
 if [ -e "$disk/none.db.lock" ]; then fail "... leaves a lock"; else pass "... leaves no lock"; fi
 counts
