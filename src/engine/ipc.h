@@ -8,7 +8,7 @@
 #include "groth16/prove.h"
 #include "groth16/verify.h"
 
-#define ZK_IPC_VERSION 0x637a6b05u
+#define ZK_IPC_VERSION 0x637a6b06u
 #define ZK_IPC_MAX_TEXT (96 * 1024)
 #define ZK_IPC_MAX_GROUP 16 /* partitions proved together */
 

@@ -53,11 +53,13 @@ cuzk_status zk_engine_preload(bool *already_loaded, uint64_t *load_ms, zk_engine
     uint64_t wanted = devices_for(&loaded, engine, &call);
     call.devices = loaded;
     if (!refused && wanted & ~loaded) load_everywhere(engine, &call);
-    bool some = call.devices & ~loaded;
+    bool some = call.devices & ~loaded, ending = engine->draining || engine->stopping;
     engine_unlock(engine);
     if (refused) return engine_fail_ending(err);
-    if (!wanted) return ZK_FAIL(err, CUZK_DEVICE, "%s: no worker is left that could load the keys", circuit_id);
-    if (wanted & ~loaded && !some) return engine_fail_ending(err);
+    bool missing = wanted & ~loaded && !some; /* nobody took it */
+    if (missing && ending) return engine_fail_ending(err);
+    if (!wanted || missing)
+        return ZK_FAIL(err, CUZK_DEVICE, "%s: no worker is left that could load the keys", circuit_id);
     if (call.status != CUZK_OK) {
         if (err && !err->status) *err = call.err;
         return call.status;
