@@ -182,7 +182,6 @@ cuzk_status zk_content_head(zk_request_head *head, zk_content *content, const zk
     head->kind = request->kind;
     head->sector_bytes = request->sector_bytes;
     head->registered_proof = request->registered_proof;
-    head->sector_number = request->sector_number;
     head->miner_id = request->miner_id;
     head->partition_index = request->partition_index;
     return CUZK_OK;

@@ -28,7 +28,6 @@ void zk_request_head_get(zk_request_head *head, const zk_request *r) {
         .kind = r->kind,
         .sector_bytes = r->sector_bytes,
         .registered_proof = r->registered_proof,
-        .sector_number = r->sector_number,
         .miner_id = r->miner_id,
         .partition_index = r->partition_index,
         .n_vanilla_bytes = r->vanilla_proof.n,

@@ -11,12 +11,12 @@ typedef struct zk_request_field {
     uint8_t bytes[32];
 } zk_request_field;
 
-/* Numbers and short fields of a request whole; of its vanilla proofs how many there are, and how long. Of fixed size,
- * whatever is in the request. Zero-initialise. */
+/* Numbers that have rules and short fields of a request whole; of its vanilla proofs how many there are, and how long.
+ * Of fixed size, whatever is in the request. Zero-initialise. */
 typedef struct zk_request_head {
     zk_proof_kind kind;
     uint64_t sector_bytes; /* 0: not said */
-    uint64_t registered_proof, sector_number, miner_id;
+    uint64_t registered_proof, miner_id;
     uint32_t partition_index;
     zk_request_field randomness, comm_r_old, comm_r_new, comm_d_new;
     uint64_t n_vanilla_bytes; /* of vanilla_proof */

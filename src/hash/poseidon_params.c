@@ -186,7 +186,7 @@ static zk_poseidon_params *make_params(unsigned arity) {
     size_t square = (size_t)t * t;
     size_t n = 5 * square + (size_t)(rf + rp) * t + (size_t)rf * t + rp + (size_t)rp * (2 * t - 1) +
                (size_t)rp * (t - 1 + ZK_POSEIDON_BLOCK);
-    /* Not by zk_calloc: made once for the process, and whose batch fails for want of them tries again one by one. */
+    /* Not by zk_calloc: they are made once for the process, and callers that fail for want of them try again. */
     zk_poseidon_params *params = calloc(1, sizeof *params + n * sizeof(zk_fr));
     if (!params) return NULL;
     zk_fr *at = (zk_fr *)(params + 1);
