@@ -94,6 +94,17 @@ static void warn_of_workers(const checker *k) {
                       source_of(k, "gpus.gpu_workers_per_device"), c->gpus.workers_per_device);
 }
 
+/* Signs of progress may be seconds apart on a busy machine, and longer where a driver is asked for much memory. */
+static void warn_of_stalls(const checker *k) {
+    enum { FEW_MS = 60 * 1000 };
+    const uint64_t ms = k->config->daemon.stall_limit_ms;
+    if (ms && ms < FEW_MS)
+        zk_config_say(k->warn, k->ctx,
+                      "%s: daemon.stall_limit = %" PRIu64 " ms: workers that are only slow may be killed; 1m is enough "
+                      "for most, 0 is no limit",
+                      source_of(k, "daemon.stall_limit"), ms);
+}
+
 cuzk_status zk_config_check(const zk_config *c, zk_config_warn_fn warn, void *ctx, cuzk_err *err) {
     return zk_config_note_check(NULL, c, warn, ctx, err);
 }
@@ -112,5 +123,6 @@ cuzk_status zk_config_note_check(zk_config_errors *errors, const zk_config *c, z
         ZK_TRY(of_key(&k, "journal.path", ZK_FAIL(err, CUZK_BAD_INPUT, "found \"\", expected a path"), err));
     ZK_TRY(check_devices(&k, err));
     warn_of_workers(&k);
+    warn_of_stalls(&k);
     return CUZK_OK;
 }

@@ -201,6 +201,16 @@ static void test_public_keys(void) {
         ZK_CHECKF(!warnings[0], "%s", warnings);
         zk_config_destroy(q);
     }
+    static const char *const limits[][2] = {{"0", ""}, {"60", ""}, {"59", "daemon.stall_limit = 59000 ms"}};
+    for (size_t i = 0; i < 3; i++) {
+        warnings[0] = 0;
+        ZK_CHECK_OK(zk_config_set(c, "gpus.lanes_per_worker", "1", "test", &err), err);
+        ZK_CHECK_OK(zk_config_set(c, "daemon.listen", "127.0.0.1:9820", "test", &err), err);
+        ZK_CHECK_OK(zk_config_set(c, "daemon.stall_limit", limits[i][0], "test", &err), err);
+        ZK_CHECK_OK(zk_config_check(c, keep_warning, NULL, &err), err);
+        ZK_CHECKF(*limits[i][1] ? strstr(warnings, limits[i][1]) != NULL : !warnings[0], "%s: %s", limits[i][0],
+                  warnings);
+    }
     zk_config_destroy(c);
 }
 
