@@ -393,6 +393,8 @@ bool engine_lane_suits(const engine_lane *lane, const engine_job *job);
 bool engine_another_suits(const engine_lane *lane, const engine_job *job);
 /* Whether any lane can still do what the job needs. */
 bool engine_some_lane_left(const zk_engine *engine, const engine_job *job);
+/* The process is over, or is to be, and the lane beside still holds its socket, or it has not let go of the device. */
+bool engine_lane_is_ending(const engine_lane *lane);
 /* A lane that loads the keys of this kind when that is asked for. */
 bool engine_lane_for_kind(const zk_engine *engine, const engine_lane *lane, zk_proof_kind kind);
 void engine_promises_drop(engine_lane *lane);

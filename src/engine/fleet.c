@@ -259,7 +259,9 @@ bool engine_fleet_take(engine_task *task, engine_lane *lane) {
         job->elsewhere = job->elsewhere && status != CUZK_OK;
     }
     if (status != CUZK_OK) tell_why_not(engine, job, status, &err);
-    bool wanted = engine_job_is_open(job) && !engine->draining && !engine->stopping;
+    /* Meanwhile the lane beside may have seen the end of the process: nothing is started before all of it is gone. */
+    while (lane->first->ending) pthread_cond_wait(&engine->work, &engine->lock);
+    bool wanted = engine_job_is_open(job) && !engine->draining && !engine->stopping && !engine_lane_is_ending(lane);
     if (lane->has_unit && status == CUZK_OK && wanted && adopt(task, lane, &take)) return true;
     untake(task);
     job->not_before_ns = zk_now_ns() + not_now(status, &take);

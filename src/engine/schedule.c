@@ -370,8 +370,7 @@ static bool must_forget(zk_engine *engine, const engine_lane *lane) {
     return !job || !engine_job_is_open(job);
 }
 
-/* The process is over, or is to be, and the lane beside still holds its socket, or it has not let go of the device. */
-static bool is_ending(const engine_lane *lane) {
+bool engine_lane_is_ending(const engine_lane *lane) {
     return lane->first->ending || engine_lane_is_held(lane) ||
            (!lane->first->pid && lane->beside && lane->beside->fd >= 0);
 }
@@ -454,7 +453,7 @@ bool engine_should_yield(zk_engine *engine, engine_lane *lane) {
 bool engine_pick(engine_task *task, zk_engine *engine, engine_lane *lane) {
     bool second = engine_lane_is_second(lane);
     if (engine->draining || engine->stopping || lane->first->state == ZK_WORKER_RETIRED) return false;
-    if (lane->first->not_before_ns > zk_now_ns() || is_ending(lane)) return false;
+    if (lane->first->not_before_ns > zk_now_ns() || engine_lane_is_ending(lane)) return false;
     if (lane->role != ROLE_CHECKER && !second && pick_keys(task, engine, lane)) return true;
     if (urgent_waits_memory(engine, lane) || engine->fleet_lost) return false;
     candidate c;
