@@ -85,14 +85,18 @@ static int run_salvage(const cli_command *self, int argc, char **argv) {
         zk_json_put_u64(json, "from_spool", report.n_from_spool);
         zk_json_put_u64(json, "lost", report.n_lost);
         zk_json_put_bool(json, "was_damaged", report.was_damaged);
+        zk_json_put_bool(json, "was_missing", report.was_missing);
         zk_json_put_string(json, "old_journal", report.old_path);
         ZK_GOTO(cli_json_end(json, &err));
     } else {
         printf("%s: %" PRIu64 " jobs, %" PRIu64 " of them with a proof, %" PRIu64 " taken back from the spool; %" PRIu64
                " rows or scans lost\n",
                journal, report.n_jobs, report.n_results, report.n_from_spool, report.n_lost);
-        printf(report.was_damaged ? "the damaged journal is %s\n" : "the old journal was not damaged; it is %s\n",
-               report.old_path);
+        if (report.was_missing)
+            printf("there was no journal; it is made of the spool\n");
+        else
+            printf(report.was_damaged ? "the damaged journal is %s\n" : "the old journal was not damaged; it is %s\n",
+                   report.old_path);
     }
 out:
     return cli_report(self, status, &err);
@@ -103,4 +107,4 @@ const cli_command cli_worker = {"worker", "proves what a daemon gives it (starte
 const cli_command cli_journal_salvage = {
     "journal salvage", "takes over what can be read of a damaged journal", run_salvage,
     "The old journal is moved aside and a new one made in its place. Jobs that were not finished are taken back\n"
-    "from their content in the spool folder. The daemon must not run."};
+    "from their content in the spool folder, also if the journal is gone. The daemon must not run."};

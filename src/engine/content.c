@@ -1,5 +1,6 @@
 #include "engine/content.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,6 +48,16 @@ bool zk_job_id_ok(const char *job_id) {
 
 void zk_spool_path(char path[ZK_SPOOL_PATH_BYTES], const char *spool_dir, const char *job_id) {
     snprintf(path, ZK_SPOOL_PATH_BYTES, "%s/%s.spool", spool_dir, job_id);
+}
+
+uint64_t zk_spool_count(const char *spool_dir) {
+    uint64_t n = 0;
+    DIR *dir = opendir(spool_dir);
+    if (!dir) return 0;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        n += strncmp(entry->d_name, "job-", 4) == 0 && strcmp(strchrnul(entry->d_name, '.'), ".spool") == 0;
+    closedir(dir);
+    return n;
 }
 
 /* ---- writing ---- */

@@ -42,6 +42,8 @@ cuzk_status zk_content_commit(zk_content_meta *meta, uint64_t *file_bytes, zk_co
 
 #define ZK_SPOOL_PATH_BYTES 4096
 void zk_spool_path(char path[ZK_SPOOL_PATH_BYTES], const char *spool_dir, const char *job_id);
+/* Spool files of jobs in the folder, whole or damaged; 0 if there is no folder. */
+uint64_t zk_spool_count(const char *spool_dir);
 
 /* A spool file as a request: blobs point into the mapping. */
 typedef struct zk_spooled {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -68,9 +69,23 @@ static cuzk_status open_digests(zk_engine *engine, cuzk_err *err) {
     return status;
 }
 
+/* A journal that is gone would be made anew, and what it had accepted be swept from the spool. */
+static cuzk_status check_not_lost(const zk_engine_options *o, cuzk_err *err) {
+    struct stat there;
+    bool is_new = stat(o->journal_path, &there) == 0 ? there.st_size == 0 : errno == ENOENT;
+    uint64_t n = is_new ? zk_spool_count(o->spool_dir) : 0;
+    if (!n) return CUZK_OK;
+    return ZK_FAIL(err, CUZK_BAD_INPUT,
+                   "%s: there is no journal, but %s has %" PRIu64
+                   " requests of one: put it back, make one of them with "
+                   "`cuzk journal salvage %s`, or remove them",
+                   o->journal_path, o->spool_dir, n, o->journal_path);
+}
+
 static cuzk_status open_journal(zk_engine *engine, cuzk_err *err) {
     const zk_engine_options *o = &engine->options;
     if (!o->fleet_dsn) {
+        ZK_TRY(check_not_lost(o, err));
         ZK_TRY(zk_journal_open_sqlite(&engine->journal, o->journal_path, err));
         return engine->journal->ops->each_open(engine->journal, recover_job, engine, err);
     }
@@ -181,6 +196,8 @@ static void fail_orphans(zk_engine *engine) {
     while (!zk_journal_is_shared(engine->journal)) {
         engine_job *orphan = NULL;
         engine_lock(engine);
+        /* one that ended while the daemon itself stood still is not lost */
+        for (unsigned i = 0; i < engine->n_lanes; i++) engine_lane_look_for_end(&engine->lanes[i]);
         for (size_t i = 0; i < engine->n_jobs && !orphan; i++)
             if (engine_job_is_open(engine->jobs[i]) && !engine_some_lane_left(engine, engine->jobs[i]))
                 orphan = engine->jobs[i];

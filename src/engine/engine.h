@@ -92,9 +92,10 @@ typedef struct zk_engine_options {
 
 /* Opens the journal, takes up what was unfinished, starts the workers (not waited for). With fleet_dsn, journal_path is
  * locked all the same and names the folders beside it.
- * BAD_INPUT: damaged journal (the message names `cuzk journal salvage`) or bad options; EXHAUSTED: another engine has
- * the journal open. UNSUPPORTED: fleet_dsn in a build without its library; IO: its database is out of reach; DEVICE: a
- * device that was asked for is not there. This process itself never touches one: a short-lived worker counts them. */
+ * BAD_INPUT: damaged journal, or none but requests in its spool (the message names `cuzk journal salvage`); bad
+ * options; EXHAUSTED: another engine has the journal open. UNSUPPORTED: fleet_dsn in a build without its library; IO:
+ * its database is out of reach; DEVICE: a device that was asked for is not there. This process itself never touches
+ * one: a short-lived worker counts them. */
 cuzk_status zk_engine_create(zk_engine **engine, const zk_engine_options *options, cuzk_err *err) ZK_MUST_USE;
 /* Ends all: running partitions are given up and stay in the journal for the next start. Watches that have not fired are
  * called with INTERRUPTED. No other call may be in progress or follow. NULL is fine. */
@@ -399,10 +400,12 @@ typedef struct zk_salvage_report {
     uint64_t n_jobs, n_results, n_lost; /* rows kept, of them with a proof, rows that could not be read */
     uint64_t n_from_spool;              /* unfinished jobs taken back from their spool files */
     bool was_damaged;                   /* the old journal: its pages, or a row */
+    bool was_missing;                   /* there was none: the new one is made of the spool */
     char old_path[4096];                /* where it is now: the name says whether it is intact or damaged */
 } zk_salvage_report;
-/* Copies what can be read into a new journal. spool_dir as in the options (NULL: default). No engine may run. Refused
- * (no such journal, one that is in use) or failed (no room) it leaves everything as it was. */
+/* Copies what can be read into a new journal; one that is gone is made of the spool alone. spool_dir as in the options
+ * (NULL: default). No engine may run. Refused (no such journal and nothing in the spool, one that is in use) or failed
+ * (no room) it leaves everything as it was. */
 cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *journal_path, const char *spool_dir,
                               cuzk_err *err) ZK_MUST_USE;
 

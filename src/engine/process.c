@@ -17,7 +17,7 @@
 #include "engine/engine_impl.h"
 #include "engine/memory.h"
 
-enum { START_TIMEOUT_MS = 30000, WORKER_FD = 3, MAX_LANES = 2, HANDED_OVER = MAX_LANES + 1 };
+enum { START_TIMEOUT_MS = 30000, WORKER_FD = 3, HANDED_OVER = ZK_WORKER_MAX_LANES + 1 };
 /* What a process gets to end by itself, and once it was killed: more than that takes one that waits for a driver or a
  * disk, which nothing wakes. Jobs wait this long for it to come back. */
 enum { EXIT_GRACE_S = 30, KILL_GRACE_S = 2, LOST_AFTER_S = 60 };
@@ -46,7 +46,7 @@ static cuzk_status open_pair(int pair[2], cuzk_err *err) {
 
 /* Memory for signs of progress, which the process gets by *fd. */
 static cuzk_status open_progress(zk_progress **progress, int *fd, cuzk_err *err) {
-    const size_t n_bytes = MAX_LANES * sizeof **progress;
+    const size_t n_bytes = ZK_WORKER_MAX_LANES * sizeof **progress;
     *fd = memfd_create("cuzk progress", MFD_CLOEXEC);
     int code = *fd < 0 ? errno : move_up(fd);
     if (!code && ftruncate(*fd, (off_t)n_bytes) != 0) code = errno;
@@ -62,7 +62,7 @@ static cuzk_status open_progress(zk_progress **progress, int *fd, cuzk_err *err)
 }
 
 void engine_progress_free(zk_progress *progress) {
-    if (progress) munmap(progress, MAX_LANES * sizeof *progress);
+    if (progress) munmap(progress, ZK_WORKER_MAX_LANES * sizeof *progress);
 }
 
 /* Those that a terminal or a service manager sends to all do not reach a worker that has not yet learnt to ignore them.
@@ -336,7 +336,7 @@ static void take_hello(engine_lane *lane, const zk_ipc_message *hello) {
 
 cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err) {
     pid_t pid = 0;
-    int fds[MAX_LANES] = {-1, -1};
+    int fds[ZK_WORKER_MAX_LANES] = {-1, -1};
     zk_progress *progress = NULL;
     unsigned n_lanes = lane->beside ? 2 : 1;
     lane->state = ZK_WORKER_STARTING;

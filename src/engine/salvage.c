@@ -165,12 +165,14 @@ static cuzk_status fill(salvage *s, const char *fresh, const char *path, const c
                            NULL) != SQLITE_OK)
         return zk_journal_fail(s->fresh, fresh, "prepare", sqlite3_extended_errcode(s->fresh), err);
     ZK_TRY(zk_journal_exec(s->fresh, fresh, "BEGIN", err));
-    /* A head that is beyond reading leaves the spool. */
-    if (sqlite3_open_v2(path, &s->old, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK)
-        copy_jobs(s);
-    else
-        s->report->n_lost++;
-    s->report->was_damaged = s->report->n_lost > 0 || !pages_are_good(s->old);
+    /* A head that is beyond reading leaves the spool, as a journal that is gone does. */
+    if (!s->report->was_missing) {
+        if (sqlite3_open_v2(path, &s->old, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK)
+            copy_jobs(s);
+        else
+            s->report->n_lost++;
+        s->report->was_damaged = s->report->n_lost > 0 || !pages_are_good(s->old);
+    }
     take_spool(s, spool_dir);
     return zk_journal_exec(s->fresh, fresh, "COMMIT", err);
 }
@@ -192,15 +194,20 @@ cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *path, const
     snprintf(fresh, sizeof fresh, "%s.salvage", path);
     bool had_lock = access(lock, F_OK) == 0;
     ZK_GOTO(zk_journal_check_kind(path, err));
-    if (access(path, F_OK) != 0)
+    report->was_missing = access(path, F_OK) != 0 && errno == ENOENT && zk_spool_count(spool) > 0;
+    if (!report->was_missing && access(path, F_OK) != 0)
         ZK_GOTO(ZK_FAIL(err, errno == ENOENT ? CUZK_NOT_FOUND : CUZK_IO, "%s: cannot be salvaged: %s", path,
                         strerror(errno)));
     ZK_GOTO(zk_journal_lock(&lock_fd, path, err));
-    ZK_GOTO(zk_journal_lock_file(&file_fd, path, err));
+    if (!report->was_missing) ZK_GOTO(zk_journal_lock_file(&file_fd, path, err));
     remove_files(fresh); /* of one that was interrupted */
     status = fill(&s, fresh, path, spool, err);
     close_both(&s);
     if (status != CUZK_OK) goto out;
+    if (report->was_missing) {
+        status = move_files(path, fresh, err);
+        goto out;
+    }
     ZK_GOTO(name_aside(old, path, report->was_damaged ? "damaged" : "intact", err));
     snprintf(report->old_path, sizeof report->old_path, "%.*s", (int)sizeof report->old_path - 1, old);
     ZK_GOTO(move_files(old, path, err));
@@ -209,7 +216,7 @@ cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *path, const
     cuzk_status back = move_files(path, old, NULL);
     (void)back; /* else it stays there, by a name that says what it is */
 out:
-    if (status != CUZK_OK && file_fd >= 0) remove_files(fresh);
+    if (status != CUZK_OK && (file_fd >= 0 || (report->was_missing && lock_fd >= 0))) remove_files(fresh);
     if (status != CUZK_OK && !had_lock && lock_fd >= 0) unlink(lock);
     if (file_fd >= 0) close(file_fd);
     if (lock_fd >= 0) close(lock_fd);

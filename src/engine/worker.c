@@ -316,7 +316,7 @@ static void destroy(worker *w) {
 
 /* Threads that are bound to nothing give signs for the first lane, whose the process is. */
 static cuzk_status open_progress(worker *w, cuzk_err *err) {
-    const size_t n_bytes = WORKER_MAX_LANES * sizeof *w->progress;
+    const size_t n_bytes = ZK_WORKER_MAX_LANES * sizeof *w->progress;
     if (!w->options->progress_fd) return CUZK_OK;
     void *shared = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, w->options->progress_fd, 0);
     if (shared == MAP_FAILED) return ZK_FAIL(err, CUZK_EXHAUSTED, "worker: shared memory: %s", strerror(errno));
@@ -328,7 +328,7 @@ static cuzk_status open_progress(worker *w, cuzk_err *err) {
 }
 
 static worker *create(const zk_worker_options *options) {
-    unsigned n_lanes = options->n_lanes > 1 ? WORKER_MAX_LANES : 1;
+    unsigned n_lanes = options->n_lanes > 1 ? ZK_WORKER_MAX_LANES : 1;
     worker *w = zk_calloc(1, sizeof *w);
     if (w) w->lanes = zk_calloc(n_lanes, sizeof *w->lanes);
     if (!w || !w->lanes) {

@@ -7,6 +7,9 @@
 #include "engine/engine.h"
 #include "groth16/prove.h"
 
+/* Lanes of one process, each with a socket and a flag of progress of its own. */
+enum { ZK_WORKER_MAX_LANES = 2 };
+
 #define ZK_WORKER_MAX_LOOKAHEAD 8
 
 typedef struct zk_worker_options {

@@ -74,8 +74,6 @@ typedef struct worker_faults {
     double alloc, device, crash, wrong, lie; /* probabilities, see worker.h */
 } worker_faults;
 
-enum { WORKER_MAX_LANES = 2 };
-
 /* What the process has, for all lanes. */
 typedef struct worker {
     const zk_worker_options *options;
@@ -90,7 +88,7 @@ typedef struct worker {
     open_job *jobs;
     worker_faults faults;
     struct worker_lane *lanes; /* [n_lanes] */
-    zk_progress *progress;     /* [WORKER_MAX_LANES], shared with the daemon */
+    zk_progress *progress;     /* [ZK_WORKER_MAX_LANES], shared with the daemon */
     unsigned n_lanes;
     zk_stream *stream;          /* of the second lane; NULL: there is one for now */
     uint64_t beside_bytes;      /* reserved of the device for the second lane */

@@ -163,6 +163,21 @@ verified "after salvage: its proof holds" "$work/fifth.proof"
 stop
 expect "salvage of what is not damaged" 0 "the old journal was not damaged; it is $disk/journal.db.intact-" "$CUZK" journal salvage \
     "$disk/journal.db"
+fault=hang@synthesize:1+
+start
+fault=""
+expect "another request that hangs" 0 "job-" submit sixth
+job=$(job_of)
+stop KILL
+rm -f "$disk/journal.db" "$disk/journal.db-wal" "$disk/journal.db-shm"
+expect "a journal that is gone is no start" 3 "cuzk journal salvage $disk/journal.db" patient "$CUZK" daemon --listen "$CUZK_CONNECT" \
+    --journal "$disk/journal.db" --srs.param_cache "$work/keys"
+if [ -e "$disk/journal.db" ]; then fail "... makes none"; else pass "... makes none"; fi
+expect "salvage of the spool" 0 "there was no journal" "$CUZK" journal salvage "$disk/journal.db"
+start
+expect "after that: the job is done" 0 "completed" "$CUZK" await "$job" -o "$work/sixth.proof"
+verified "after that: its proof holds" "$work/sixth.proof"
+stop
 expect "salvage of nothing" 3 "none.db: cannot be salvaged: No such file" "$CUZK" journal salvage "$disk/none.db"
 if [ -e "$disk/none.db.lock" ]; then fail "... leaves a lock"; else pass "... leaves no lock"; fi
 counts

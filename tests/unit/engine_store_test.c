@@ -262,6 +262,30 @@ static void test_salvage_refused(void) {
     journal->ops->close(journal);
 }
 
+/* A journal that is gone, or was cut to nothing, is made of what lies in the spool. */
+static void test_salvage_missing(void) {
+    char path[512], spool[600];
+    snprintf(path, sizeof path, "%s", test_path("journal-g"));
+    snprintf(spool, sizeof spool, "%s.spool", path);
+    zk_journal *journal = NULL;
+    cuzk_err err = {0};
+    zk_content_meta meta[2];
+    zk_salvage_report report;
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    for (unsigned i = 0; i < 2; i++) suite_job(&meta[i], journal, spool, i ? "b" : "a", "proof");
+    journal->ops->close(journal);
+    ZK_CHECK(zk_spool_count(spool) == 2 && zk_spool_count(path) == 0);
+    for (unsigned cut = 0; cut < 2; cut++) {
+        ZK_CHECK(cut ? truncate(path, 0) == 0 : unlink(path) == 0);
+        ZK_CHECK_OK(zk_engine_salvage(&report, path, NULL, &err), err);
+        ZK_CHECK(report.was_missing == !cut && report.was_damaged == cut && report.n_jobs == 2);
+        ZK_CHECK(report.n_from_spool == 2 && (report.old_path[0] != 0) == cut);
+        ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+        ZK_CHECK(suite_n_open(journal) == 2);
+        journal->ops->close(journal);
+    }
+}
+
 static void test_salvage_page(void) { salvage_after("journal-p", 6 * 4096, 4096, true); }
 
 /* Damage that shows while the journal is open: an error of the disk that names the way out, never somebody's bad input,
@@ -464,9 +488,9 @@ int main(int argc, char **argv) {
         ZK_CASE(test_content),         ZK_CASE(test_content_limits),     ZK_CASE(test_journal),
         ZK_CASE(test_salvage_head),    ZK_CASE(test_salvage_first_page), ZK_CASE(test_salvage_page),
         ZK_CASE(test_salvage_intact),  ZK_CASE(test_salvage_twice),      ZK_CASE(test_salvage_no_room),
-        ZK_CASE(test_salvage_refused), ZK_CASE(test_damaged_in_use),     ZK_CASE(test_spool_gone),
-        ZK_CASE(test_spool_locked),    ZK_CASE(test_not_files),          ZK_CASE(test_not_writable),
-        ZK_CASE(test_circuits),        ZK_CASE(test_memory_groups),
+        ZK_CASE(test_salvage_refused), ZK_CASE(test_salvage_missing),    ZK_CASE(test_damaged_in_use),
+        ZK_CASE(test_spool_gone),      ZK_CASE(test_spool_locked),       ZK_CASE(test_not_files),
+        ZK_CASE(test_not_writable),    ZK_CASE(test_circuits),           ZK_CASE(test_memory_groups),
     };
     if (argc > 1 && strcmp(argv[1], "worker") == 0) return test_worker_main(argc, argv);
     zk_log_set_level(ZK_LOG_OFF);
