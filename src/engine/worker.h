@@ -37,7 +37,7 @@ typedef struct zk_worker_options {
     /* Faults for tests. "WHAT@STAGE:N": at the Nth time that STAGE ("prepare", "load", or one of a proof) begins in
      * this process: crash, hang (until it is cancelled), hold (as long as there is a file of the name that the
      * environment's CUZK_TEST_HOLD has), slow (until the daemon has seen 60 signs of progress), device (a device
-     * error), alloc (the next allocation fails); "wrong@verify:N": the Nth proof counts as wrong; "lie@verify:N": it is
+     * error), alloc (no memory); "wrong@verify:N": the Nth proof counts as wrong; "lie@verify:N": it is
      * spoilt after it was verified. N may be followed by "+": from then on every time. "random,NAME=P,...": with
      * probability P each: crash, when a stage begins; alloc, then one of the next 10,000 allocations fails; device,
      * each operation of the device fails; wrong, an MSM of the device gives a wrong sum; lie, a proof is spoilt after

@@ -138,7 +138,7 @@ static void prove_with_fault(const char *name, const char *fault, const char *de
     unsetenv("CUZK_TEST_FAULT_OF_0");
     zk_engine_status *st = test_status(engine);
     /* by the other device, and where that is slow by a worker on the CPU */
-    ZK_CHECKF(st->workers[0].n_proved == 0, "%llu", (unsigned long long)st->workers[0].n_proved);
+    ZK_CHECKF(st->workers[0].n_proved == 0, "%s: %llu", name, (unsigned long long)st->workers[0].n_proved);
     ZK_CHECK(st->workers[1].n_proved > 0);
     zk_engine_status_destroy(st);
     zk_engine_destroy(engine);
