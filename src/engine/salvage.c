@@ -103,13 +103,13 @@ static void take_spool(salvage *s, const char *spool_dir) {
 }
 
 /* A name that says what is the case, and that nothing has: a journal that was moved aside in the same second stays. */
-static cuzk_status name_aside(char to[PATH_BYTES], const char *path, const char *state, cuzk_err *err) {
+static cuzk_status name_aside(char *to, size_t n_to, const char *path, const char *state, cuzk_err *err) {
     const long long when = (long long)time(NULL);
     struct stat there;
     for (unsigned n = 0; n < MAX_NAMES; n++) {
         char more[16] = "";
         if (n) snprintf(more, sizeof more, "-%u", n);
-        snprintf(to, PATH_BYTES, "%s.%s-%lld%s", path, state, when, more);
+        snprintf(to, n_to, "%s.%s-%lld%s", path, state, when, more);
         if (lstat(to, &there) != 0 && errno == ENOENT) return CUZK_OK;
     }
     return ZK_FAIL(err, CUZK_IO, "%s: cannot be moved aside: %s is there already", path, to);
@@ -177,13 +177,27 @@ static cuzk_status fill(salvage *s, const char *fresh, const char *path, const c
     return zk_journal_exec(s->fresh, fresh, "COMMIT", err);
 }
 
+/* The new journal takes the place of the old one, which goes aside. */
+static cuzk_status put_in_place(zk_salvage_report *report, const char *path, const char *fresh, cuzk_err *err) {
+    char *aside = report->old_path;
+    if (report->was_missing) return move_files(path, fresh, err);
+    ZK_TRY(name_aside(aside, sizeof report->old_path, path, report->was_damaged ? "damaged" : "intact", err));
+    ZK_TRY(move_files(aside, path, err));
+    cuzk_status status = move_files(path, fresh, err);
+    if (status == CUZK_OK) return CUZK_OK;
+    cuzk_status back = move_files(path, aside, NULL);
+    (void)back; /* else it stays there, by a name that says what it is */
+    return status;
+}
+
 /* The old journal stays where it is until the new one is whole, should this fail or be killed: a daemon that starts on
  * an empty one clears the spool. */
 cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *path, const char *spool_dir, cuzk_err *err) {
     cuzk_status status = CUZK_OK;
     salvage s = {.report = report};
-    char old[PATH_BYTES], fresh[PATH_BYTES], spool[PATH_BYTES], lock[PATH_BYTES + 8];
+    char fresh[PATH_BYTES], spool[PATH_BYTES], lock[PATH_BYTES + 8];
     int lock_fd = -1, file_fd = -1;
+    bool is_ours = false;
     *report = (zk_salvage_report){0};
     if (strlen(path) >= sizeof report->old_path - 40)
         return ZK_FAIL(err, CUZK_BAD_INPUT, "the path of the journal is too long");
@@ -194,29 +208,20 @@ cuzk_status zk_engine_salvage(zk_salvage_report *report, const char *path, const
     snprintf(fresh, sizeof fresh, "%s.salvage", path);
     bool had_lock = access(lock, F_OK) == 0;
     ZK_GOTO(zk_journal_check_kind(path, err));
-    report->was_missing = access(path, F_OK) != 0 && errno == ENOENT && zk_spool_count(spool) > 0;
-    if (!report->was_missing && access(path, F_OK) != 0)
-        ZK_GOTO(ZK_FAIL(err, errno == ENOENT ? CUZK_NOT_FOUND : CUZK_IO, "%s: cannot be salvaged: %s", path,
-                        strerror(errno)));
+    int code = access(path, F_OK) == 0 ? 0 : errno;
+    report->was_missing = code == ENOENT && zk_spool_count(spool) > 0;
+    if (code && !report->was_missing)
+        ZK_GOTO(ZK_FAIL(err, code == ENOENT ? CUZK_NOT_FOUND : CUZK_IO, "%s: cannot be salvaged: %s", path,
+                        strerror(code)));
     ZK_GOTO(zk_journal_lock(&lock_fd, path, err));
     if (!report->was_missing) ZK_GOTO(zk_journal_lock_file(&file_fd, path, err));
+    is_ours = true;
     remove_files(fresh); /* of one that was interrupted */
     status = fill(&s, fresh, path, spool, err);
     close_both(&s);
-    if (status != CUZK_OK) goto out;
-    if (report->was_missing) {
-        status = move_files(path, fresh, err);
-        goto out;
-    }
-    ZK_GOTO(name_aside(old, path, report->was_damaged ? "damaged" : "intact", err));
-    snprintf(report->old_path, sizeof report->old_path, "%.*s", (int)sizeof report->old_path - 1, old);
-    ZK_GOTO(move_files(old, path, err));
-    status = move_files(path, fresh, err);
-    if (status == CUZK_OK) goto out;
-    cuzk_status back = move_files(path, old, NULL);
-    (void)back; /* else it stays there, by a name that says what it is */
+    if (status == CUZK_OK) status = put_in_place(report, path, fresh, err);
 out:
-    if (status != CUZK_OK && (file_fd >= 0 || (report->was_missing && lock_fd >= 0))) remove_files(fresh);
+    if (status != CUZK_OK && is_ours) remove_files(fresh);
     if (status != CUZK_OK && !had_lock && lock_fd >= 0) unlink(lock);
     if (file_fd >= 0) close(file_fd);
     if (lock_fd >= 0) close(lock_fd);
