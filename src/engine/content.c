@@ -109,6 +109,14 @@ static void put(zk_content *content, const void *data, size_t n) {
     content->failure.status = of_disk(status, &content->failure);
 }
 
+/* The failure so far, of which a field that is not complete is one. */
+static cuzk_status whole(zk_content *content, cuzk_err *err) {
+    if (content->remaining && !content->failure.status)
+        (void)ZK_FAIL(&content->failure, CUZK_BAD_INPUT, "a field is %" PRIu64 " bytes shorter than announced",
+                      content->remaining);
+    return failed(content, err);
+}
+
 /* The place of a short field in the head; NULL for vanilla proofs, which are counted. */
 static zk_request_field *short_field(zk_request_head *head, zk_content_field field, uint64_t n_bytes) {
     switch (field) {
@@ -131,11 +139,8 @@ static zk_request_field *short_field(zk_request_head *head, zk_content_field fie
 }
 
 cuzk_status zk_content_field_begin(zk_content *content, zk_content_field field, uint64_t n_bytes, cuzk_err *err) {
-    if (content->failure.status) return failed(content, err);
-    if (content->remaining)
-        (void)ZK_FAIL(&content->failure, CUZK_BAD_INPUT, "a field is %" PRIu64 " bytes shorter than announced",
-                      content->remaining);
-    else if (field == ZK_CONTENT_VANILLA_PROOFS && content->head.n_vanilla_proofs >= ZK_CONTENT_MAX_ENTRIES)
+    ZK_TRY(whole(content, err));
+    if (field == ZK_CONTENT_VANILLA_PROOFS && content->head.n_vanilla_proofs >= ZK_CONTENT_MAX_ENTRIES)
         (void)ZK_FAIL(&content->failure, CUZK_BAD_INPUT, "vanilla_proofs: found more than %d entries",
                       ZK_CONTENT_MAX_ENTRIES);
     else if (n_bytes > content->max_bytes - content->n_bytes)
@@ -176,14 +181,6 @@ static void digest_finish(uint8_t digest[32], zk_sha256_ctx *ctx, const zk_conte
     zk_store_le64(bytes + 32, meta->miner_id);
     zk_sha256_update(ctx, bytes, sizeof bytes);
     zk_sha256_final(digest, ctx);
-}
-
-/* The failure so far, of which a field that is not complete is one. */
-static cuzk_status whole(zk_content *content, cuzk_err *err) {
-    if (content->remaining && !content->failure.status)
-        (void)ZK_FAIL(&content->failure, CUZK_BAD_INPUT, "a field is %" PRIu64 " bytes shorter than announced",
-                      content->remaining);
-    return failed(content, err);
 }
 
 cuzk_status zk_content_head(zk_request_head *head, zk_content *content, const zk_engine_request *request,

@@ -454,7 +454,8 @@ void *engine_lane_main(void *lane);
 cuzk_status engine_spawn(pid_t *pid, int *fds, zk_progress **progress, unsigned n_lanes,
                          const zk_engine_options *options, const char *device, unsigned lookahead, cuzk_err *err);
 void engine_progress_free(zk_progress *progress); /* NULL is fine */
-/* Waits for the end of a process, which it gets this long for; false: it is still there. Without the lock. */
+/* Waits for the end of a process, which it gets this long for; false: it is still there. Without the lock,
+ * unless that is 0. */
 bool engine_reap(int *status, pid_t pid, uint64_t most_ns);
 /* These need the lock, which is given up meanwhile. */
 cuzk_status engine_lane_start(engine_lane *lane, cuzk_err *err);

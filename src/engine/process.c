@@ -98,7 +98,7 @@ static cuzk_status open_all(int *fds, int *handed, zk_progress **progress, unsig
     unsigned n = 0;
     cuzk_status status = CUZK_OK;
     *progress = NULL;
-    for (; n < n_lanes && status == CUZK_OK; n += status == CUZK_OK) {
+    for (; n < n_lanes; n++) {
         int pair[2];
         status = open_pair(pair, err);
         if (status != CUZK_OK) break;
