@@ -39,6 +39,19 @@ empty() { rm -f "$disk/ballast"; }
 request() { sed "s/\"request_id\":\"[^\"]*\"/\"request_id\":\"$1\"/" "$work/winning.json" >"$work/$1.json"; }
 submit() { request "$1"; "$CUZK" submit --request "$work/$1.json"; }
 job_of() { grep -o 'job-[0-9a-f-]*' "$work/out" | head -1; }
+# no_start NAME TEXT: a daemon ends at once, saying so
+no_start() {
+    expect "$1" 3 "$2" patient "$CUZK" daemon --listen "$CUZK_CONNECT" --journal "$disk/journal.db" --srs.param_cache "$work/keys"
+}
+# killed_with NAME ID: the daemon dies with an accepted request, $job, that it had begun
+killed_with() {
+    fault=hang@synthesize:1+
+    start
+    fault=""
+    expect "$1" 0 "job-" submit "$2"
+    job=$(job_of)
+    stop KILL
+}
 verified() {
     if "$CUZK" verify --request "$work/winning.json" --params "$work/keys" "$2" >"$work/out" 2>&1; then pass "$1"; else
         fail "$1"
@@ -127,35 +140,26 @@ stop
 
 # read-only at the start; not in every name space of users can a mounted file system be made so
 if mount -o remount,ro "$disk"; then
-    expect "a read-only disk is no start" 3 "journal.db.*Read-only" patient "$CUZK" daemon --listen "$CUZK_CONNECT" \
-        --journal "$disk/journal.db" --srs.param_cache "$work/keys"
+    no_start "a read-only disk is no start" "journal.db.*Read-only"
     expect "a socket on a read-only disk is no start" 3 "listen: unix://$disk/x.sock: no socket can be made there: Read-only" \
         patient "$CUZK" daemon --listen "unix://$disk/x.sock" --journal "$work/journal.db" --srs.param_cache "$work/keys"
     mount -o remount,rw "$disk"
 fi
 read_only() { mount --bind "$1" "$1" && mount -o remount,bind,ro "$1"; }
 if read_only "$disk/journal.db.spool"; then
-    expect "a read-only spool is no start" 3 "spool folder: $disk/journal.db.spool/.*Read-only" patient "$CUZK" daemon \
-        --listen "$CUZK_CONNECT" --journal "$disk/journal.db" --srs.param_cache "$work/keys"
+    no_start "a read-only spool is no start" "spool folder: $disk/journal.db.spool/.*Read-only"
     umount "$disk/journal.db.spool"
 fi
 if read_only "$disk/journal.db"; then
-    expect "a read-only journal in a folder that is not" 3 "journal.db: the journal cannot be written: Read-only" patient "$CUZK" \
-        daemon --listen "$CUZK_CONNECT" --journal "$disk/journal.db" --srs.param_cache "$work/keys"
+    no_start "a read-only journal in a folder that is not" "journal.db: the journal cannot be written: Read-only"
     umount "$disk/journal.db"
 fi
 
 # bad at the start, and the way out
-fault=hang@synthesize:1+
-start
-fault=""
-expect "a request that hangs" 0 "job-" submit fifth
-job=$(job_of)
-stop KILL
+killed_with "a request that hangs" fifth
 dd if=/dev/urandom of="$disk/journal.db" bs=1 count=64 conv=notrunc 2>/dev/null
 rm -f "$disk/journal.db-wal" "$disk/journal.db-shm"
-expect "a damaged journal is no start" 3 "cuzk journal salvage $disk/journal.db" patient "$CUZK" daemon --listen "$CUZK_CONNECT" \
-    --journal "$disk/journal.db" --srs.param_cache "$work/keys"
+no_start "a damaged journal is no start" "cuzk journal salvage $disk/journal.db"
 expect "salvage" 0 "1 taken back from the spool" "$CUZK" journal salvage "$disk/journal.db"
 start
 expect "after salvage: the job that hung is done" 0 "completed" "$CUZK" await "$job" -o "$work/fifth.proof"
@@ -163,15 +167,9 @@ verified "after salvage: its proof holds" "$work/fifth.proof"
 stop
 expect "salvage of what is not damaged" 0 "the old journal was not damaged; it is $disk/journal.db.intact-" "$CUZK" journal salvage \
     "$disk/journal.db"
-fault=hang@synthesize:1+
-start
-fault=""
-expect "another request that hangs" 0 "job-" submit sixth
-job=$(job_of)
-stop KILL
+killed_with "another request that hangs" sixth
 rm -f "$disk/journal.db" "$disk/journal.db-wal" "$disk/journal.db-shm"
-expect "a journal that is gone is no start" 3 "cuzk journal salvage $disk/journal.db" patient "$CUZK" daemon --listen "$CUZK_CONNECT" \
-    --journal "$disk/journal.db" --srs.param_cache "$work/keys"
+no_start "a journal that is gone is no start" "cuzk journal salvage $disk/journal.db"
 if [ -e "$disk/journal.db" ]; then fail "... makes none"; else pass "... makes none"; fi
 expect "salvage of the spool" 0 "there was no journal" "$CUZK" journal salvage "$disk/journal.db"
 start
