@@ -126,15 +126,31 @@ static void damage(const char *path, off_t at, size_t n_bytes) {
     close(fd);
 }
 
+/* A new journal in the test's folder; path and spool: its names. */
+static zk_journal *open_new(char path[512], char spool[600], const char *name) {
+    zk_journal *journal = NULL;
+    cuzk_err err = {0};
+    snprintf(path, 512, "%s", test_path(name));
+    snprintf(spool, 600, "%s.spool", path);
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    return journal;
+}
+
+static void check_n_open(const char *path, unsigned expected) {
+    zk_journal *journal = NULL;
+    cuzk_err err = {0};
+    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
+    unsigned n = suite_n_open(journal);
+    ZK_CHECKF(n == expected, "%s: %u open jobs, expected %u", path, n, expected);
+    journal->ops->close(journal);
+}
+
 /* Damage in different places: refused with the way out in the message; salvage brings back every open job. */
 static void salvage_after(const char *name, off_t at, size_t n_bytes, bool rows_survive) {
     char path[512], spool[600];
-    snprintf(path, sizeof path, "%s", test_path(name));
-    snprintf(spool, sizeof spool, "%s.spool", path);
-    zk_journal *journal = NULL;
+    zk_journal *journal = open_new(path, spool, name);
     cuzk_err err = {0};
     zk_content_meta meta[N_JOBS];
-    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
     for (unsigned i = 0; i < N_JOBS; i++) {
         char id[32];
         snprintf(id, sizeof id, "job %u", i);
@@ -157,10 +173,7 @@ static void salvage_after(const char *name, off_t at, size_t n_bytes, bool rows_
     ZK_CHECK(report.was_damaged && strstr(report.old_path, ".damaged-") && access(report.old_path, F_OK) == 0);
     ZK_CHECKF(rows_survive ? report.n_results > 0 : report.n_from_spool == N_JOBS / 2, "%llu results, %llu from spool",
               (unsigned long long)report.n_results, (unsigned long long)report.n_from_spool);
-    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
-    unsigned n = suite_n_open(journal);
-    ZK_CHECKF(n == N_JOBS / 2, "%u open jobs", n);
-    journal->ops->close(journal);
+    check_n_open(path, N_JOBS / 2);
 }
 
 static void test_salvage_head(void) { salvage_after("journal-h", 0, 100, false); }
@@ -168,12 +181,9 @@ static void test_salvage_first_page(void) { salvage_after("journal-f", 100, 3000
 /* Nothing is wrong with it: so it says, and takes over all the same. */
 static void test_salvage_intact(void) {
     char path[512], spool[600], old[4200];
-    snprintf(path, sizeof path, "%s", test_path("journal-i"));
-    snprintf(spool, sizeof spool, "%s.spool", path);
-    zk_journal *journal = NULL;
+    zk_journal *journal = open_new(path, spool, "journal-i");
     cuzk_err err = {0};
     zk_content_meta meta[4];
-    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
     for (unsigned i = 0; i < 3; i++) suite_job(&meta[i], journal, spool, i ? "b" : "a", "proof");
     suite_end(journal, meta[0].job_id, true);
     suite_spool(&meta[3], spool, "c", "of no row");
@@ -184,12 +194,8 @@ static void test_salvage_intact(void) {
     ZK_CHECK(report.n_from_spool == 1);
     snprintf(old, sizeof old, "%s", report.old_path);
     ZK_CHECKF(strstr(old, "journal-i.intact-") && access(old, F_OK) == 0, "%s", old);
-    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
-    ZK_CHECK(suite_n_open(journal) == 3);
-    journal->ops->close(journal);
-    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, old, &err), err); /* whole, as it was */
-    ZK_CHECK(suite_n_open(journal) == 2);
-    journal->ops->close(journal);
+    check_n_open(path, 3);
+    check_n_open(old, 2); /* whole, as it was */
 }
 
 /* Twice within a second: each time the old one is kept. */
@@ -211,14 +217,11 @@ static void test_salvage_twice(void) {
 /* No room for the new one: the old one is where it was, whole. */
 static void test_salvage_no_room(void) {
     char path[512], spool[600];
-    snprintf(path, sizeof path, "%s", test_path("journal-n"));
-    snprintf(spool, sizeof spool, "%s.spool", path);
-    zk_journal *journal = NULL;
+    zk_journal *journal = open_new(path, spool, "journal-n");
     cuzk_err err = {0};
     zk_content_meta meta;
     zk_salvage_report report;
     struct rlimit before;
-    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
     suite_job(&meta, journal, spool, "a", "proof");
     journal->ops->close(journal);
     size_t n = test_count_files(test_dir);
@@ -232,13 +235,9 @@ static void test_salvage_no_room(void) {
         zk_err_reset(&err);
         ZK_CHECKF(test_count_files(test_dir) <= n + 1, "%zu files, before %zu", test_count_files(test_dir),
                   n); /* .lock */
-        ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
-        ZK_CHECK(suite_n_open(journal) == 1);
-        journal->ops->close(journal);
+        check_n_open(path, 1);
     }
-    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
-    ZK_CHECK(suite_n_open(journal) == 1);
-    journal->ops->close(journal);
+    check_n_open(path, 1);
 }
 
 /* Refused, it leaves behind what was there before. */
@@ -265,13 +264,10 @@ static void test_salvage_refused(void) {
 /* A journal that is gone, or was cut to nothing, is made of what lies in the spool. */
 static void test_salvage_missing(void) {
     char path[512], spool[600];
-    snprintf(path, sizeof path, "%s", test_path("journal-g"));
-    snprintf(spool, sizeof spool, "%s.spool", path);
-    zk_journal *journal = NULL;
+    zk_journal *journal = open_new(path, spool, "journal-g");
     cuzk_err err = {0};
     zk_content_meta meta[2];
     zk_salvage_report report;
-    ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
     for (unsigned i = 0; i < 2; i++) suite_job(&meta[i], journal, spool, i ? "b" : "a", "proof");
     journal->ops->close(journal);
     ZK_CHECK(zk_spool_count(spool) == 2 && zk_spool_count(path) == 0);
@@ -280,9 +276,7 @@ static void test_salvage_missing(void) {
         ZK_CHECK_OK(zk_engine_salvage(&report, path, NULL, &err), err);
         ZK_CHECK(report.was_missing == !cut && report.was_damaged == cut && report.n_jobs == 2);
         ZK_CHECK(report.n_from_spool == 2 && (report.old_path[0] != 0) == cut);
-        ZK_CHECK_OK(zk_journal_open_sqlite(&journal, path, &err), err);
-        ZK_CHECK(suite_n_open(journal) == 2);
-        journal->ops->close(journal);
+        check_n_open(path, 2);
     }
 }
 
