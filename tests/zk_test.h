@@ -38,6 +38,8 @@ enum { ZK_TEST_PATIENCE = 10 };
 #else
 enum { ZK_TEST_PATIENCE = 1 };
 #endif
+/* A test does not depend on how fast the machine is: it waits for what must come, and this bounds a hang alone. */
+enum { ZK_TEST_HANG_S = 300 * ZK_TEST_PATIENCE };
 
 typedef struct zk_test_case {
     const char *name;

@@ -13,8 +13,6 @@
     "v28-proof-of-spacetime-fallback-merkletree-poseidon_hasher-8-0-0-"                                                \
     "3ea05428c9d11689f23529cde32fd30aabd50f7d2c93657c1d3650bca3e8ea9e.params"
 
-enum { HANG_S = 300 }; /* for what has to come: it bounds a hang, on the slowest machine */
-
 /* ---- the manager's socket ---- */
 
 static int manager_fd = -1;
@@ -75,7 +73,7 @@ static const char *how_ended(void) {
 
 /* Listens until a datagram has NAME=value (value NULL: any); one that also has `never` is too early. */
 static const char *hear_until(const char *name, const char *value, const char *never) {
-    for (double end = e2e_now() + HANG_S; e2e_now() < end;) {
+    for (double end = e2e_now() + ZK_TEST_HANG_S; e2e_now() < end;) {
         const char *text = hear(1);
         ZK_CHECKF(!never || !value_of(text, never), "%s before %s: %s", never, name, text);
         if (value ? says(text, name, value) : value_of(text, name) != NULL) return text;
@@ -142,7 +140,7 @@ static void start(const char *notify, const char *const *environment, const char
 
 /* Its exit code, 128 + signal, or -1 if it does not end. */
 static int await_end(void) {
-    for (double end = e2e_now() + HANG_S; e2e_now() < end; usleep(10000)) {
+    for (double end = e2e_now() + ZK_TEST_HANG_S; e2e_now() < end; usleep(10000)) {
         int status = 0;
         if (waitpid(daemon_pid, &status, WNOHANG) != daemon_pid) continue;
         daemon_pid = 0;
@@ -168,7 +166,7 @@ static bool answers(void) {
 
 static void await_log(const char *text) {
     bool over = false; /* what it said last is read once more */
-    for (double end = e2e_now() + HANG_S; e2e_now() < end && !strstr(log_text(), text) && !over; usleep(20000))
+    for (double end = e2e_now() + ZK_TEST_HANG_S; e2e_now() < end && !strstr(log_text(), text) && !over; usleep(20000))
         over = *how_ended();
     ZK_CHECKF(strstr(log_text(), text), "the log never says %s%s: %s", text, how_ended(), log_text());
 }
@@ -268,7 +266,7 @@ static void test_children(void) {
     start(manager_name, E2E_ARGS("WATCHDOG_USEC", "60000000", "KEPT_FOR_CHILDREN", "1"), NULL);
     hear_until("READY", "1", NULL);
     int n = 0;
-    for (double end = e2e_now() + HANG_S; !n && e2e_now() < end; usleep(50000)) {
+    for (double end = e2e_now() + ZK_TEST_HANG_S; !n && e2e_now() < end; usleep(50000)) {
         char path[64], list[1024] = "";
         DIR *tasks;
         snprintf(path, sizeof path, "/proc/%d/task", (int)daemon_pid);
@@ -332,7 +330,7 @@ static void test_early_end(void) {
         if (i >= 20) sigprocmask(SIG_BLOCK, &set, &before);
         start("", NULL, NULL);
         if (i >= 20) sigprocmask(SIG_SETMASK, &before, NULL);
-        for (double end = e2e_now() + HANG_S; i < 20 && !catches(number) && e2e_now() < end;) usleep(200);
+        for (double end = e2e_now() + ZK_TEST_HANG_S; i < 20 && !catches(number) && e2e_now() < end;) usleep(200);
         usleep((useconds_t)(i % 20 * 300));
         kill(daemon_pid, number);
         int code = await_end();
@@ -426,7 +424,7 @@ static void test_watchdog(void) {
             printf("threads cannot be stopped here (%s): hangs are not tried\n", strerror(errno));
             break;
         }
-        double end = e2e_now() + HANG_S;
+        double end = e2e_now() + ZK_TEST_HANG_S;
         do { /* a serving thread counts as hanging after 2 s */
             drain_heard();
             n = count_heard("WATCHDOG", 0.8);
@@ -457,7 +455,7 @@ static void test_drain(void) {
     hear_until("READY", "1", NULL);
     E2E_RUN(&r, 0, "submit", "--connect", address, "--request", e2e_path("winning.json"));
     e2e_free(&r);
-    for (double end = e2e_now() + HANG_S; e2e_now() < end;) {
+    for (double end = e2e_now() + ZK_TEST_HANG_S; e2e_now() < end;) {
         const char *what = value_of(hear_until("STATUS", NULL, NULL), "STATUS");
         if (strstr(what, "1 running")) break;
     }

@@ -126,11 +126,9 @@ static inline void test_submit(zk_submitted *s, zk_engine *engine, const zk_requ
     ZK_CHECK_OK(zk_engine_submit_request(s, engine, request, &err), err);
 }
 
-/* A test does not depend on how fast the machine is: it waits for what must come, and the limit bounds a hang alone. */
-enum { TEST_HANG_S = 300 * ZK_TEST_PATIENCE };
 #define TEST_UNTIL(cond)                                                                                               \
     do {                                                                                                               \
-        uint64_t end_ns_ = zk_now_ns() + TEST_HANG_S * ZK_SECOND_NS;                                                   \
+        uint64_t end_ns_ = zk_now_ns() + ZK_TEST_HANG_S * ZK_SECOND_NS;                                                \
         while (!(cond)) {                                                                                              \
             ZK_CHECKF(zk_now_ns() < end_ns_, "%s does not come", #cond);                                               \
             usleep(2000);                                                                                              \
@@ -149,7 +147,7 @@ static inline void test_let_go(void) { unlink(test_path("hold")); }
 
 static inline void test_await(zk_result *result, zk_engine *engine, const char *job_id) {
     cuzk_err err = {0};
-    ZK_CHECK_OK(zk_engine_await(result, engine, job_id, TEST_HANG_S * 1000, NULL, NULL, &err), err);
+    ZK_CHECK_OK(zk_engine_await(result, engine, job_id, ZK_TEST_HANG_S * 1000, NULL, NULL, &err), err);
     ZK_CHECKF(result->outcome != ZK_OUTCOME_TIMEOUT, "%s does not end", job_id);
 }
 
@@ -198,6 +196,26 @@ static inline zk_engine_status *test_status(zk_engine *engine) {
     return status;
 }
 
+static inline bool test_holds(zk_engine *engine, bool (*holds)(const zk_engine_status *status)) {
+    zk_engine_status *status = test_status(engine);
+    bool yes = holds(status);
+    zk_engine_status_destroy(status);
+    return yes;
+}
+
+/* Worker 0, with a partition. */
+static inline bool test_is_in_stage(zk_engine *engine, const char *stage) {
+    zk_engine_status *status = test_status(engine);
+    bool there = strcmp(status->workers[0].stage, stage) == 0 && status->workers[0].partition >= 0;
+    zk_engine_status_destroy(status);
+    return there;
+}
+
+/* Of a stage in which the worker stands still. */
+static inline void test_await_stage(zk_engine *engine, const char *stage) {
+    TEST_UNTIL(test_is_in_stage(engine, stage));
+}
+
 /* Proves the request until the condition holds: a worker that came late, or had to stand aside, found nothing left to
  * do the first time. Returns how often. */
 static inline unsigned test_prove_until(zk_engine *engine, const zk_request *request,
@@ -205,10 +223,7 @@ static inline unsigned test_prove_until(zk_engine *engine, const zk_request *req
     for (unsigned n = 1; n <= 50; n++) {
         zk_request nameless = test_as(request, "", request->priority);
         test_prove_request(engine, &nameless);
-        zk_engine_status *status = test_status(engine);
-        bool yes = holds(status);
-        zk_engine_status_destroy(status);
-        if (yes) return n;
+        if (test_holds(engine, holds)) return n;
     }
     ZK_FAIL_CASE("the work is never shared");
 }

@@ -39,7 +39,7 @@ static inline zk_request window_request(const char *id) {
 
 /* Polls until the statement's first cell has the value. */
 static inline void await_value(const char *sql, long value) {
-    uint64_t end_ns = zk_now_ns() + TEST_HANG_S * ZK_SECOND_NS;
+    uint64_t end_ns = zk_now_ns() + ZK_TEST_HANG_S * ZK_SECOND_NS;
     for (long found; (found = pg_ask(dsn, sql)) != value; usleep(50000))
         ZK_CHECKF(zk_now_ns() < end_ns, "%s: found %ld, expected %ld", sql, found, value);
 }
@@ -50,16 +50,6 @@ static inline uint64_t proved_by(zk_engine *engine) {
     zk_engine_status_destroy(status);
     return n;
 }
-
-static inline bool is_in_stage(zk_engine *engine, const char *stage) {
-    zk_engine_status *status = test_status(engine);
-    bool there = strcmp(status->workers[0].stage, stage) == 0 && status->workers[0].partition >= 0;
-    zk_engine_status_destroy(status);
-    return there;
-}
-
-/* Of a stage in which the worker stands still. */
-static inline void await_stage(zk_engine *engine, const char *stage) { TEST_UNTIL(is_in_stage(engine, stage)); }
 
 static inline void check_no_rest(void) {
     ZK_CHECK(pg_ask(dsn, "SELECT (SELECT count(*) FROM cuzk_units) + (SELECT count(*) FROM cuzk_content)"

@@ -145,7 +145,7 @@ static void test_elsewhere(void) {
     cuzk_err err = {0};
     bool was = false;
     test_submit(&s, a, &request);
-    await_stage(a, "synthesize");
+    test_await_stage(a, "synthesize");
     zk_engine_options o = fleet_options("elsewhere", "b");
     o.param_cache = test_dir; /* it has no keys: leaves the work to others, and fails nothing */
     b = test_engine(&o);
@@ -187,7 +187,7 @@ static void test_leaves(void) {
     zk_submitted s;
     zk_result result;
     test_submit(&s, a, &request);
-    await_stage(a, "load");
+    test_await_stage(a, "load");
     ZK_CHECK(pg_ask(dsn, "WITH t AS (UPDATE cuzk_units SET owner = 'other', lease_until = now() + interval '1 day'"
                          " WHERE idx >= 0 AND owner IS NULL RETURNING idx) SELECT count(*) FROM t") == 2);
     test_let_go();
@@ -209,7 +209,7 @@ static void test_restart(void) {
     zk_submitted s, again;
     zk_result result;
     test_submit(&s, a, &request);
-    await_stage(a, "h");
+    test_await_stage(a, "h");
     zk_engine_destroy(a);
     ZK_CHECK(test_count_files(test_path("restart-a/journal.spool")) == 1);
     a = fleet_engine("restart", "a", NULL);
@@ -282,7 +282,7 @@ static void test_first_end(void) {
     zk_result result;
     test_submit(&s, a, &request);
     await_value("SELECT count(*) FROM cuzk_units WHERE idx >= 0 AND done", 2);
-    await_stage(a, "h");
+    test_await_stage(a, "h");
     PGconn *other = PQconnectdb(dsn);
     PQclear(PQexec(other, "BEGIN"));
     PGresult *r = PQexec(other, "UPDATE cuzk_jobs SET state = 2, status = 3, message = 'by hand', ended = now()"
@@ -322,7 +322,7 @@ static void test_lost(void) {
     zk_result result;
     cuzk_err err = {0};
     test_submit(&s, a, &request);
-    await_stage(a, "h");
+    test_await_stage(a, "h");
     pg_stop(SIGQUIT);
     test_let_go();
     TEST_UNTIL(is_lost_after_one(a)); /* it is noticed, and the partition comes to its end */
@@ -338,7 +338,7 @@ static void test_lost(void) {
     zk_engine_status_destroy(status);
     pg_start();
     await_value("SELECT count(*) FROM cuzk_units WHERE idx >= 0 AND done", 1);
-    await_stage(a, "h");
+    test_await_stage(a, "h");
     b = fleet_engine("lost", "b", NULL);
     zk_engine_destroy(a);
     test_await(&result, b, s.job_id);
@@ -359,7 +359,7 @@ static void test_lost_end(void) {
     zk_submitted s;
     zk_result result;
     test_submit(&s, a, &request);
-    await_stage(a, "h");
+    test_await_stage(a, "h");
     pg_stop(SIGQUIT);
     test_let_go();
     test_await(&result, a, s.job_id);

@@ -267,7 +267,7 @@ static void test_progress(void) {
     pthread_t thread;
     void *good = NULL;
     uint64_t total = srs_of(engine, "winning-2k").bytes, seen = 0, n_seen = 0;
-    uint64_t end_ns = zk_now_ns() + TEST_HANG_S * ZK_SECOND_NS;
+    uint64_t end_ns = zk_now_ns() + ZK_TEST_HANG_S * ZK_SECOND_NS;
     ZK_CHECK(total > 0 && pthread_create(&thread, NULL, preload_in_thread, engine) == 0);
     for (unsigned step = 0;; usleep(2000)) {
         ZK_CHECKF(zk_now_ns() < end_ns, "step %u: %llu of %llu", step, (unsigned long long)seen,

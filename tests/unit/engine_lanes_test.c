@@ -15,13 +15,6 @@ static zk_engine *open_engine(const char *name, const char *fault, zk_engine_opt
 static const zk_request *window(void) { return test_request(ZK_KIND_WINDOW, "lanes", 12); }
 enum { N_PARTITIONS = 6 };
 
-static bool now(zk_engine *engine, bool (*holds)(const zk_engine_status *st)) {
-    zk_engine_status *st = test_status(engine);
-    bool yes = holds(st);
-    zk_engine_status_destroy(st);
-    return yes;
-}
-
 static bool proves(const zk_worker_view *w) { return w->partition >= 0 && strcmp(w->stage, "msm") == 0; }
 /* After the first, which loads the keys: each stands still in its MSM. */
 static const char both_held[] = "hold@msm:2+";
@@ -115,13 +108,13 @@ static void test_killed(void) {
     zk_submitted s;
     zk_result result = {0};
     test_submit(&s, engine, window());
-    TEST_UNTIL(now(engine, both_prove));
+    TEST_UNTIL(test_holds(engine, both_prove));
     zk_engine_status *st = test_status(engine);
     int pid = st->workers[0].pid;
     zk_engine_status_destroy(st);
     ZK_CHECK(pid > 0 && kill(pid, SIGKILL) == 0);
     unsigned alone = 0;
-    uint64_t end_ns = zk_now_ns() + TEST_HANG_S * ZK_SECOND_NS;
+    uint64_t end_ns = zk_now_ns() + ZK_TEST_HANG_S * ZK_SECOND_NS;
     for (bool over = false; !over;) {
         ZK_CHECK(zk_now_ns() < end_ns);
         if (alone) test_let_go(); /* the second of the two stands still, too */
@@ -199,7 +192,7 @@ static void test_cancel(void) {
     const zk_request *other = test_request(ZK_KIND_WINDOW, "other", 12);
     test_submit(&a, engine, window());
     test_submit(&b, engine, other);
-    TEST_UNTIL(now(engine, two_jobs));
+    TEST_UNTIL(test_holds(engine, two_jobs));
     bool was = false;
     ZK_CHECK_OK(zk_engine_cancel(&was, engine, a.job_id, &err), err);
     ZK_CHECK(was);
@@ -231,7 +224,7 @@ static void test_circuits(void) {
     bool was = false;
     uint64_t freed = 0;
     test_submit(&s[0], engine, requests[0]);
-    TEST_UNTIL(now(engine, both_prove));
+    TEST_UNTIL(test_holds(engine, both_prove));
     ZK_CHECK(zk_engine_evict(&was, &freed, engine, "wpost-2k", &err) == CUZK_EXHAUSTED);
     zk_err_reset(&err);
     for (unsigned i = 1; i < 4; i++) test_submit(&s[i], engine, requests[i]);

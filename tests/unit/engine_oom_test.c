@@ -44,10 +44,10 @@ static void test_job(void) {
         zk_alloc_fail_nth(nth);
         cuzk_status status = zk_engine_submit_request(&s, engine, &nameless, &err);
         if (status == CUZK_OK) {
-            status = zk_engine_await(&result, engine, s.job_id, TEST_HANG_S * 1000, NULL, NULL, &err);
+            status = zk_engine_await(&result, engine, s.job_id, ZK_TEST_HANG_S * 1000, NULL, NULL, &err);
             if (status == CUZK_OUT_OF_MEMORY) { /* the call; the job goes on */
                 zk_err_reset(&err);
-                status = zk_engine_await(&result, engine, s.job_id, TEST_HANG_S * 1000, NULL, NULL, &err);
+                status = zk_engine_await(&result, engine, s.job_id, ZK_TEST_HANG_S * 1000, NULL, NULL, &err);
             }
             ZK_CHECK_OK(status, err);
             if (result.outcome == ZK_OUTCOME_FAILED) {

@@ -87,10 +87,10 @@ static void test_time(void) {
 /* ---- workers ---- */
 
 /* Until the worker is in the stage, by a task that has a fault there. */
-static pid_t await_stage(zk_engine *engine, unsigned worker, const char *stage) {
+static pid_t await_stage(zk_engine *engine, const char *stage) {
     for (unsigned i = 0; i < 12000; i++) {
         zk_engine_status *st = test_status(engine);
-        const zk_worker_view *w = &st->workers[worker];
+        const zk_worker_view *w = &st->workers[0];
         pid_t pid = strcmp(w->stage, stage) == 0 ? w->pid : 0;
         zk_engine_status_destroy(st);
         if (pid) return pid;
@@ -151,14 +151,8 @@ static void test_limit_later(void) {
     zk_submitted s;
     zk_result result;
     test_submit(&s, engine, test_request(ZK_KIND_WINDOW, "a", 1));
-    await_stage(engine, 0, "msm");
-    for (int64_t still = 0; still < 300;) {
-        zk_engine_status *st = test_status(engine);
-        ZK_CHECK(st->n_worker_crashes == 0);
-        still = st->workers[0].still_ms;
-        zk_engine_status_destroy(st);
-        usleep(20000);
-    }
+    await_stage(engine, "msm");
+    for (; still_ms(engine) < 300; usleep(20000)) ZK_CHECK(n_stalls(engine, true) == 0);
     zk_engine_set_stall_limit(engine, 1);
     test_await(&result, engine, s.job_id);
     ZK_CHECKF(result.outcome == ZK_OUTCOME_FAILED && strstr(result.message, "stood still") &&
@@ -250,7 +244,7 @@ static void test_paused(void) {
     zk_engine *engine = test_engine(&options);
     zk_submitted s;
     test_submit(&s, engine, test_request(ZK_KIND_WINDOW, "a", 1));
-    await_stage(engine, 0, "h");
+    await_stage(engine, "h");
     int64_t before = still_ms(engine), after, passed;
     uint64_t start = zk_now_ns();
     pause_here();
@@ -271,7 +265,7 @@ static void test_held(void) {
     zk_submitted s;
     zk_result result;
     test_submit(&s, engine, test_request(ZK_KIND_WINDOW, "a", 1));
-    pid_t worker = await_stage(engine, 0, "synthesize");
+    pid_t worker = await_stage(engine, "synthesize");
     ZK_CHECK(!zk_process_is_held(worker) && !zk_process_is_held(0x7fffffff));
     ZK_CHECK(kill(worker, SIGSTOP) == 0);
     for (unsigned i = 0; i < 2000 && !zk_process_is_held(worker); i++) usleep(1000);
@@ -430,7 +424,7 @@ static void test_undead_at_the_end(void) {
     zk_engine *engine = test_engine(&options);
     zk_submitted s;
     test_submit(&s, engine, test_request(ZK_KIND_WINDOW, "a", 1));
-    pid_t worker = await_stage(engine, 0, "h"), tracer = fork_tracer(worker);
+    pid_t worker = await_stage(engine, "h"), tracer = fork_tracer(worker);
     zk_engine_destroy(engine);
     if (!tracer) return;
     ZK_CHECK(kill(worker, 0) == 0 && waitpid(worker, NULL, WNOHANG) == 0); /* it was not waited for */

@@ -285,16 +285,6 @@ static void test_budget(void) {
 
 /* ---- cancel, limits, order ---- */
 
-static bool is_in_stage(zk_engine *engine, const char *stage) {
-    zk_engine_status *status = test_status(engine);
-    bool there = strcmp(status->workers[0].stage, stage) == 0;
-    zk_engine_status_destroy(status);
-    return there;
-}
-
-/* Waits until worker 0 is in a stage, in which it stands still. */
-static void await_stage(zk_engine *engine, const char *stage) { TEST_UNTIL(is_in_stage(engine, stage)); }
-
 /* No worker has died, and the first one has nothing to do. */
 static bool is_idle(zk_engine *engine) {
     zk_engine_status *status = test_status(engine);
@@ -316,7 +306,7 @@ static void test_cancel(void) {
     bool was = false;
     test_submit(&running, engine, &a);
     test_submit(&queued, engine, &a);
-    await_stage(engine, "synthesize");
+    test_await_stage(engine, "synthesize");
     ZK_CHECK_OK(zk_engine_await(&result, engine, running.job_id, 50, NULL, NULL, &err), err);
     ZK_CHECK(result.outcome == ZK_OUTCOME_TIMEOUT);
     ZK_CHECK_OK(zk_engine_cancel(&was, engine, queued.job_id, &err), err);
@@ -366,7 +356,7 @@ static bool limit_names_worker(uint64_t limit_ms) {
 
 static void test_time_limit(void) {
     bool named = false;
-    for (uint64_t ms = 500; ms < TEST_HANG_S * 1000 && !named; ms *= 4) named = limit_names_worker(ms);
+    for (uint64_t ms = 500; ms < ZK_TEST_HANG_S * 1000 && !named; ms *= 4) named = limit_names_worker(ms);
     ZK_CHECK(named);
 }
 
@@ -411,7 +401,7 @@ static void test_priorities(void) {
         ZK_CHECK_OK(zk_engine_watch(NULL, engine, s.job_id, note_end, (void *)(uintptr_t)jobs[i].name, &err), err);
         if (i == 0) {
             first = s;
-            await_stage(engine, "synthesize");
+            test_await_stage(engine, "synthesize");
         }
     }
     zk_engine_status *status = test_status(engine);
@@ -441,7 +431,7 @@ static void test_overtaking(void) {
     uint64_t ms;
     ZK_CHECK_OK(zk_engine_preload(&loaded, &ms, engine, "winning-2k", &err), err);
     test_submit(&a, engine, &slow);
-    TEST_UNTIL(first_job_done(engine) == 2 && is_in_stage(engine, "h"));
+    TEST_UNTIL(first_job_done(engine) == 2 && test_is_in_stage(engine, "h"));
     test_submit(&b, engine, winning);
     test_await(&result, engine, b.job_id);
     test_verify(winning, &result);
@@ -648,7 +638,7 @@ static void test_drain(void) {
     cuzk_err err = {0};
     test_submit(&first, engine, &a);
     test_submit(&second, engine, &a);
-    ZK_CHECK_OK(zk_engine_drain(engine, TEST_HANG_S * 1000, &err), err);
+    ZK_CHECK_OK(zk_engine_drain(engine, ZK_TEST_HANG_S * 1000, &err), err);
     ZK_CHECK(zk_engine_submit_request(&second, engine, &a, &err) == CUZK_IO);
     bool loaded;
     uint64_t ms;

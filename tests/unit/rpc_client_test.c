@@ -71,13 +71,13 @@ static void test_nobody(void) {
     zk_client_reach reach;
     cuzk_err err;
     int fd = own_port(address, -1);
-    ZK_CHECK(ask_at(&reach, &err, address, HANG_S * 1000) == CUZK_IO && reach == ZK_CLIENT_UNREACHED);
+    ZK_CHECK(ask_at(&reach, &err, address, ZK_TEST_HANG_S * 1000) == CUZK_IO && reach == ZK_CLIENT_UNREACHED);
     snprintf(want, sizeof want, "%s: UNAVAILABLE: ", address);
     ZK_CHECKF(strncmp(err.message, want, strlen(want)) == 0 && strstr(err.message, ": Connection refused"), "%s",
               err.message);
     ZK_CHECKF(!strstr(err.message, "all addresses"), "%s", err.message); /* the core's own words are left out */
     close(fd);
-    ZK_CHECK(ask_at(&reach, &err, "unix:///nowhere/cuzk.sock", HANG_S * 1000) == CUZK_IO &&
+    ZK_CHECK(ask_at(&reach, &err, "unix:///nowhere/cuzk.sock", ZK_TEST_HANG_S * 1000) == CUZK_IO &&
              reach == ZK_CLIENT_UNREACHED);
     ZK_CHECKF(strcmp(err.message, "unix:///nowhere/cuzk.sock: UNAVAILABLE: No such file or directory") == 0, "%s",
               err.message);
@@ -160,7 +160,7 @@ static void test_lost(void) {
     pthread_t thread;
     int fd = own_port(address, 4);
     ZK_CHECK(pthread_create(&thread, NULL, vanish, &fd) == 0);
-    cuzk_status status = ask_at(&reach, &err, address, HANG_S * 1000);
+    cuzk_status status = ask_at(&reach, &err, address, ZK_TEST_HANG_S * 1000);
     void *failed;
     pthread_join(thread, &failed);
     close(fd);
@@ -179,7 +179,7 @@ static void test_server_ends(void) {
         pthread_t thread;
         ending_create(&server, address);
         ZK_CHECK(pthread_create(&thread, NULL, ending_serve, &server) == 0);
-        cuzk_status status = ask_at(&reach, &err, address, HANG_S * 1000);
+        cuzk_status status = ask_at(&reach, &err, address, ZK_TEST_HANG_S * 1000);
         pthread_join(thread, NULL);
         ending_destroy(&server);
         ZK_CHECKF(status == CUZK_IO && reach == ZK_CLIENT_LOST, "%d: %d %s", cancels, (int)reach, err.message);

@@ -77,7 +77,7 @@ static void test_silence(void) {
     zk_client_call *held = NULL;
     ZK_CHECK_OK(zk_client_start(&held, fx.client, &(zk_client_query){"GetStatus", "", 0}, keep_status, &answer, &err),
                 err);
-    for (uint64_t end_ns = zk_now_ns() + HANG_S * ZK_SECOND_NS;
+    for (uint64_t end_ns = zk_now_ns() + ZK_TEST_HANG_S * ZK_SECOND_NS;
          zk_rpc_server_silent_ms(fx.server) < 2000 && zk_now_ns() < end_ns;)
         zk_client_poll(fx.client, 50);
     bool seen = zk_rpc_server_silent_ms(fx.server) >= 2000, answered = answer == CUZK_OK;
